@@ -1,0 +1,1 @@
+"""Bytes <-> values, pure. The only place that knows formats."""

@@ -1,0 +1,1 @@
+"""One judgement a module: what recorded sessions say about a rule. Pure."""

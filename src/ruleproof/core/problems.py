@@ -1,0 +1,29 @@
+"""A located complaint, as a value: what is wrong, how bad, where, and what to do. Collected and shown, never raised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["info", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong. `code` is a stable kebab-case word; `where` is `file:line`, an id, or empty."""
+
+    code: str
+    message: str
+    where: str = ""
+    severity: Severity = "error"
+    hint: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        tail = f" {self.hint}" if self.hint else ""
+        return f"{place}{self.message}{tail}"
+
+    def as_json(self) -> dict[str, str]:
+        return {
+            "code": self.code, "severity": self.severity, "message": self.message, "where": self.where, "hint": self.hint,
+        }  # fmt: skip

@@ -1,0 +1,1 @@
+"""A small shop agent, scripted and called so, over a real database."""

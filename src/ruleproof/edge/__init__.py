@@ -1,0 +1,1 @@
+"""Every byte that moves: files, locks, clock, ids, evaluators."""

@@ -1,0 +1,1 @@
+"""One verb a module; the world is seen through `engine.ports` only."""

@@ -1,0 +1,1 @@
+"""People, agents and frameworks in; translate, decide nothing."""

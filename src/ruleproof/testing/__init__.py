@@ -1,0 +1,1 @@
+"""Builders and helpers for tests, ours and those of adopters."""
