@@ -1,0 +1,81 @@
+"""Scores and reports: what an evaluator says of one turn of one session.
+
+A score lies in [0, 1], higher is better. A missing score is None: never 0, never health. NaN, infinities, booleans and
+values outside the range are refused at the door.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from types import MappingProxyType
+from typing import Literal
+
+from ruleproof.errors import Refused
+
+Source = Literal["checker", "trace", "judge", "caller"]
+"""A checker looked at the outcome, `trace` computed signals, a judge model gave an opinion, a caller reported a value."""
+
+DEFAULT_THRESHOLD = 0.5
+_NOTHING: Mapping[str, Mapping[str, float]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One metric of one report. `signals`: trace id -> signal name -> value in [0, 1]; `flagged`: trace ids to look at."""
+
+    metric: str
+    value: float | None
+    threshold: float = DEFAULT_THRESHOLD
+    source: Source = "caller"
+    reason: str = ""
+    flagged: tuple[str, ...] = ()
+    signals: Mapping[str, Mapping[str, float]] = field(default_factory=lambda: _NOTHING)
+
+    @property
+    def breached(self) -> bool:
+        """Strictly below its threshold. A missing value never breaches."""
+        return self.value is not None and self.value < self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is known of one turn of a session. `at` is ISO-8601 UTC. `turn` starts at 1; 0 = not numbered."""
+
+    session_id: str
+    scores: tuple[Score, ...]
+    at: str
+    turn: int = 0
+    task_id: str | None = None
+    costs: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def scored(self) -> bool:
+        """Whether any metric has a value: a report without one is an outage, neither a breach nor health."""
+        return any(score.value is not None for score in self.scores)
+
+
+def checked_value(metric: str, value: object) -> float | None:
+    """`value` as a score in [0, 1], or None where it is missing. Raises Refused for a boolean, a NaN, a text, a 7."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Refused(
+            f"score {metric!r} is {type(value).__name__} {str(value)[:40]!r}, not a number.",
+            hint="Give a number from 0 to 1, or None where it is missing.",
+        )
+    number = float(value)
+    if not isfinite(number) or not 0.0 <= number <= 1.0:
+        raise Refused(
+            f"score {metric!r} is {number!r}, outside 0 to 1.",
+            hint="Scale it to 0..1 (higher is better), or give None where it is missing.",
+        )
+    return number
+
+
+def checked_cost(name: str, value: object) -> float:
+    """`value` as a cost >= 0 (tokens, seconds, money, steps). Raises Refused otherwise."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value) or value < 0:
+        raise Refused(f"cost {name!r} is {str(value)[:40]!r}.", hint="Give a finite number >= 0.")
+    return float(value)
