@@ -38,7 +38,8 @@ def rule_id(text: object) -> str:
 def component(text: object, kind: Kind = "file") -> str:
     """`text` if it can be one path component on every system; raises Refused otherwise.
 
-    Letters, digits, dot, hyphen and underscore; 1 to 128 of them; no leading dot or hyphen, no trailing dot, no device name.
+    Letters, digits, dot, hyphen and underscore; 1 to 128 of them; no leading dot or hyphen, no trailing dot, no name
+    of a device.
     """
     if (
         isinstance(text, str)
@@ -71,5 +72,5 @@ def shown(value: object) -> str:
 
 
 def digest(text: str) -> str:
-    """SHA-256 of the UTF-8 bytes, 64 hex digits. Lone surrogates hash as U+FFFD would."""
+    """SHA-256 of the UTF-8 bytes, 64 hex digits. A lone surrogate counts as `?`."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

@@ -25,5 +25,9 @@ class Problem:
 
     def as_json(self) -> dict[str, str]:
         return {
-            "code": self.code, "severity": self.severity, "message": self.message, "where": self.where, "hint": self.hint,
-        }  # fmt: skip
+            "code": self.code,
+            "severity": self.severity,
+            "message": self.message,
+            "where": self.where,
+            "hint": self.hint,
+        }

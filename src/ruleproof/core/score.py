@@ -15,7 +15,7 @@ from typing import Literal
 from ruleproof.errors import Refused
 
 Source = Literal["checker", "trace", "judge", "caller"]
-"""A checker looked at the outcome, `trace` computed signals, a judge model gave an opinion, a caller reported a value."""
+"""A checker looked at the outcome, `trace` computed signals, a judge model gave an opinion, a caller gave a value."""
 
 DEFAULT_THRESHOLD = 0.5
 _NOTHING: Mapping[str, Mapping[str, float]] = MappingProxyType({})
@@ -23,7 +23,7 @@ _NOTHING: Mapping[str, Mapping[str, float]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One metric of one report. `signals`: trace id -> signal name -> value in [0, 1]; `flagged`: trace ids to look at."""
+    """One metric of one report. `signals`: trace id -> signal -> value in [0, 1]; `flagged`: trace ids to look at."""
 
     metric: str
     value: float | None
