@@ -154,9 +154,10 @@ def test_what_a_notice_names_as_new_is_what_was_approved_since_and_is_so_still()
 
 def test_signs_of_an_agent_are_named_and_an_editors_terminal_is_none() -> None:
     variables = ["PATH", "CLAUDECODE", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_HOME", "CLINE_ACTIVE", "TERM_PROGRAM"]
-    ancestors = ["bash", "Code", "Cursor", "node", "Claude.exe", "cursor-agent"]
+    ancestors = ["bash", "Code", "Cursor", "node", "Claude.exe", "cursor-agent", "codex.js"]
     assert agent_signs(variables, ancestors) == (
         "process Claude.exe",
+        "process codex.js",
         "process cursor-agent",
         "variable CLAUDECODE",
         "variable CLINE_ACTIVE",

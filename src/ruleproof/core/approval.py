@@ -214,11 +214,11 @@ def newly_approved(facts: Sequence[CurationFact], after: int) -> tuple[str, ...]
 
 
 def agent_signs(variables: Iterable[str], ancestors: Iterable[str]) -> tuple[str, ...]:
-    """Which of the environment's names and of the ancestors' program names are a known agent's, in words, sorted."""
+    """Which of the environment's names and of the ancestors' program names are a known agent's: in words, sorted."""
     exact = {name for name in AGENT_VARIABLES if not name.endswith("*")}
     prefixes = tuple(name[:-1] for name in AGENT_VARIABLES if name.endswith("*"))
     found = {f"variable {name}" for name in variables if name in exact or name.startswith(prefixes)}
-    found |= {f"process {name}" for name in ancestors if name.lower().removesuffix(".exe") in AGENT_PROCESSES}
+    found |= {f"process {name}" for name in ancestors if name.lower().partition(".")[0] in AGENT_PROCESSES}
     return tuple(sorted(found))
 
 
