@@ -70,6 +70,12 @@ def test_a_text_that_does_not_match_its_declared_digest_cannot_be_approved() -> 
         approve(replace(RULE, intact=False), HERE, at="t")
 
 
+@pytest.mark.parametrize("hidden", ["\u202e", "\u200b", "\U000e0041", "\x1b[2K", "\u2028", "\x00"])
+def test_a_text_with_what_cannot_be_seen_cannot_be_approved_and_the_code_point_is_named(hidden: str) -> None:
+    with pytest.raises(Refused, match=f"U\\+{ord(hidden[0]):04X}"):
+        approve(replace(RULE, body=f"Check{hidden}the archive.\n"), HERE, at="t")
+
+
 def test_a_file_in_dispute_can_neither_be_approved_nor_be_in_force() -> None:
     with pytest.raises(Refused, match="another text"):
         approve(RULE, HERE, at="t", disputed=(RULE.place.path,))

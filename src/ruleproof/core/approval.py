@@ -16,6 +16,7 @@ from typing import Literal
 
 from ruleproof.core.ids import shown
 from ruleproof.core.proposal import Proposal
+from ruleproof.core.rulelint import require_visible
 from ruleproof.errors import Refused
 
 FactStatus = Literal["core", "revoked", "unknown"]
@@ -138,6 +139,7 @@ def approve(proposal: Proposal, decision: Decision, *, at: str, disputed: Collec
             f"{proposal.id}: the text does not match the SHA-256 that its file declares.",
             hint="Somebody changed the file after it was written; ask its author for a new rule.",
         )
+    require_visible(proposal.text, proposal.id)
     if proposal.place.path in disputed:
         raise Refused(
             f"{proposal.id}: the pool now offers another text under this number than was first seen here.",

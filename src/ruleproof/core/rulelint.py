@@ -1,7 +1,8 @@
 """What a person should look at before approving a text: signs of an injected instruction, named one by one.
 
-A sign is a warning, never a verdict: plain requests pass unseen and honest rules are flagged at times, and the measured
-figures say how often (docs/security.md). The defence is that nothing is in force before a person approves it.
+What cannot be seen at all is refused, before writing and before approving. A sign is a warning, never a verdict: plain
+requests pass unseen and honest rules are flagged at times (docs/security.md has the measured figures). The defence is
+that nothing is in force before a person approves it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,10 @@ from __future__ import annotations
 import re
 
 from ruleproof.core.problems import Problem
+from ruleproof.core.text import hidden_code_points
+from ruleproof.errors import Refused
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 _REPLY = r"(?:answer|reply|response|message|output)s?"
 _SIGNS: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
@@ -84,3 +89,17 @@ def signs(text: str) -> tuple[Problem, ...]:
             line = text.count("\n", 0, match.start()) + 1
             found.append(Problem(code, f"the text {message}", f"line {line}", "warning"))
     return tuple(found)
+
+
+def require_visible(text: str, what: str) -> None:
+    """Raises Refused, naming them, where `text` holds code points that a reader cannot see or a terminal obeys.
+
+    Newline and tab are the only controls that pass; `what` begins the message: `The rule`, or an id.
+    """
+    controls = [f"U+{ord(found.group()):04X} at {found.start()}" for found in _CONTROL.finditer(text[:100_000])]
+    named = [*controls[:8], *hidden_code_points(text)]
+    if named:
+        raise Refused(
+            f"{what} holds characters that cannot be seen: {', '.join(named)}.",
+            hint="Remove them; a person approves what they can see.",
+        )
