@@ -1,1 +1,5 @@
-"""Builders and helpers for tests, ours and those of adopters."""
+"""Helpers for tests, ours and those of adopters."""
+
+from ruleproof.testing.system import FixedSystem
+
+__all__ = ["FixedSystem"]

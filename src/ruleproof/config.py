@@ -1,0 +1,235 @@
+"""Every setting, its default, its range; the only reader of the environment and of the settings file.
+
+Precedence: argument, environment (`HARNESS_` + the upper-case name), `ruleproof.toml`, default. A misspelt boolean, an
+empty number, an unknown name or a value out of range is refused at start with the name of the setting, never taken as
+off.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from ruleproof.core.breaker import BreakerPolicy
+from ruleproof.core.gate import GatePolicy
+from ruleproof.core.score import DEFAULT_THRESHOLD
+from ruleproof.errors import ConfigError
+
+SETTINGS_FILE = "ruleproof.toml"
+WORKSPACE = ".ruleproof"
+PREFIX = "HARNESS_"
+_TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
+
+Mode = Literal["observe_only", "suggest", "auto"]
+Unit = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(ge=0)]
+
+
+class HarnessConfig(BaseModel):
+    """All settings of one harness. Frozen; build it with keyword arguments or with `HarnessConfig.load()`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=False, allow_inf_nan=False)
+
+    harness_root: Path | None = Field(None, description="Workspace folder; none: .ruleproof beside the settings file.")
+    mode: Mode = Field("auto", description="observe_only, suggest or auto.")
+    durability: Literal["fsync", "os"] = Field("fsync", description="fsync: acknowledged means on the disk.")
+    lock_timeout_s: Seconds = Field(30.0, description="How long a writer waits for the workspace lock.")
+
+    max_active_rules: Count = Field(50, description="Cap over active and candidate rules; 0 = none.")
+    sanitize_max_len: Annotated[int, Field(ge=40, le=100_000)] = Field(2000, description="Longest rule or rationale.")
+
+    rule_validation: bool = Field(True, description="New rules are candidates; false: active at once.")
+    rule_trial_min_sessions: Positive = Field(5, description="Distinct sessions that a forward trial observes.")
+    rule_promote_margin: Unit = Field(0.05, description="Least improvement of the targeted metric to promote.")
+    rule_regress_margin: Unit = Field(0.05, description="Largest tolerated drop on any other case or metric.")
+    replay_timeout_s: Annotated[float, Field(gt=0)] = Field(300.0, description="Bound of one replay.")
+
+    rule_retrieval: bool = Field(True, description="Choose tagged rules by relevance; false: render everything.")
+    rules_context_topk: Count = Field(8, description="Tagged rules in a context that has a query.")
+    rules_context_max_tokens: Count = Field(0, description="Over it, top-k applies without a query too; 0 = off.")
+
+    thresholds: dict[str, Unit] = Field(default_factory=dict, description="Threshold per metric.")
+    reliability_threshold: Unit = Field(DEFAULT_THRESHOLD, description="Threshold of agent_reliability.")
+    consistency_threshold: Unit = Field(DEFAULT_THRESHOLD, description="Threshold of agent_consistency.")
+    signal_weights: dict[str, Annotated[float, Field(ge=0, le=10)]] = Field(
+        default_factory=dict, description="Weight per signal of the trace evaluator."
+    )
+
+    enable_trend: bool = Field(True, description="Detect declining metrics.")
+    ewma_fast_span: Positive = Field(3, description="Span of the fast average.")
+    ewma_slow_span: Positive = Field(10, description="Span of the slow average.")
+    trend_margin_cross: Unit = Field(0.05, description="Fast must fall below slow by this much.")
+    trend_min_samples: Positive = Field(4, description="Scores before a trend can be seen.")
+    adaptive_threshold: bool = Field(False, description="Alert on a drop relative to the session's own past.")
+    adaptive_margin_drop: Unit = Field(0.15, description="How far below the slow average is a drop.")
+    percentile_window: Count = Field(0, description="Window of the percentile condition; 0 = off.")
+    percentile_floor: Unit = Field(0.25, description="Quantile below which a value alerts.")
+    alert_cooldown_turns: Count = Field(0, description="Turns before an unchanged alert posts again; 0 = on recovery.")
+
+    circuit_breaker_max_notices: Count = Field(5, description="Notices in the window that trip the breaker; 0 = off.")
+    circuit_breaker_window_s: Annotated[float, Field(gt=0)] = Field(600.0, description="Window of the breaker.")
+
+    eval_sample_every: Positive = Field(1, description="Evaluate every Nth turn of a session.")
+    session_min_eval_interval_s: Seconds = Field(0.0, description="Least time between evaluations of a session.")
+    max_concurrent_evals: Positive = Field(4, description="Evaluations at once.")
+    max_evals_per_run: Count = Field(0, description="Evaluations this process may start; 0 = no limit.")
+    eval_timeout_s: Annotated[float, Field(gt=0)] = Field(120.0, description="Bound of one evaluation.")
+    drain_timeout_s: Annotated[float, Field(gt=0)] = Field(15.0, description="Bound of refresh and drain.")
+
+    pause: bool = Field(False, description="Take every rule out of force in this process.")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_bool_for_number(cls, value: object, info: Any) -> object:
+        wanted = cls.model_fields[info.field_name].annotation
+        if isinstance(value, bool) and wanted is not bool:
+            raise ValueError("a boolean where a number or text belongs")
+        if wanted is bool:
+            return _boolean(value)
+        if isinstance(value, str) and not value.strip():
+            raise ValueError("empty")
+        return value
+
+    @model_validator(mode="after")
+    def _spans(self) -> Self:
+        if self.ewma_fast_span >= self.ewma_slow_span:
+            raise ValueError(
+                f"ewma_fast_span ({self.ewma_fast_span}) must be below ewma_slow_span ({self.ewma_slow_span})"
+            )
+        return self
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise _explained(error, "argument") from None
+
+    @classmethod
+    def load(
+        cls, *, folder: Path | None = None, environ: Mapping[str, str] | None = None, **overrides: Any
+    ) -> HarnessConfig:
+        """Settings from `ruleproof.toml` (in `folder`, else found upwards from here), the environment and `overrides`.
+
+        Raises ConfigError with the name of the setting, where it came from and what is allowed.
+        """
+        place = find_project(folder)
+        values: dict[str, Any] = {}
+        origin: dict[str, str] = {}
+        file = place / SETTINGS_FILE
+        for name, value in _from_file(file).items():
+            values[name], origin[name] = value, str(file)
+        for name, value in _from_environment(os.environ if environ is None else environ).items():
+            values[name], origin[name] = value, PREFIX + name.upper()
+        for name, value in overrides.items():
+            values[name], origin[name] = value, "argument"
+        unknown = sorted(values.keys() - cls.model_fields.keys())
+        if unknown:
+            name = unknown[0]
+            raise ConfigError(f"{name} ({origin[name]}) is not a setting.", hint=_nearest(name, cls.model_fields))
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise _explained(error, origin) from None
+
+    @property
+    def root(self) -> Path:
+        """The workspace folder."""
+        return (self.harness_root or find_project(None) / WORKSPACE).expanduser().absolute()
+
+    def gate(self) -> GatePolicy:
+        """The settings of the gate."""
+        return GatePolicy(**{field.name: getattr(self, field.name) for field in fields(GatePolicy)})
+
+    def breaker(self) -> BreakerPolicy:
+        """The settings of the circuit breaker."""
+        return BreakerPolicy(self.circuit_breaker_max_notices, self.circuit_breaker_window_s)
+
+    def threshold(self, metric: str) -> float:
+        """The threshold of a metric: its own, else that of the two session metrics, else 0.5."""
+        named = {"agent_reliability": self.reliability_threshold, "agent_consistency": self.consistency_threshold}
+        return self.thresholds.get(metric, named.get(metric, DEFAULT_THRESHOLD))
+
+
+def find_project(folder: Path | None) -> Path:
+    """`folder`, else the nearest folder from here upwards with a settings file or a workspace, else here."""
+    here = (folder or Path.cwd()).absolute()
+    if folder is not None:
+        return here
+    for place in (here, *here.parents):
+        if (place / SETTINGS_FILE).is_file() or (place / WORKSPACE).is_dir():
+            return place
+    return here
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+        return tomllib.loads(text)
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(
+            f"{file}: {error}.", hint="Correct the file, or make a new one with `ruleproof init`."
+        ) from None
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, value in environ.items():
+        field = name.removeprefix(PREFIX).lower()
+        if not name.startswith(PREFIX) or field not in HarnessConfig.model_fields:
+            continue
+        values[field] = _table(name, value) if field in ("thresholds", "signal_weights") else value
+    return values
+
+
+def _table(name: str, text: str) -> dict[str, float]:
+    """`metric=0.4,other=0.6`."""
+    table: dict[str, float] = {}
+    for part in text.split(","):
+        key, equals, number = part.partition("=")
+        try:
+            table[key.strip()] = float(number)
+        except ValueError:
+            equals = ""
+        if not equals or not key.strip():
+            raise ConfigError(
+                f"{name}: {part!r} is not name=number.", hint="For example agent_reliability=0.4,outcome=0.5."
+            )
+    return table
+
+
+def _boolean(value: object) -> bool:
+    word = str(value).strip().casefold()
+    if word in _TRUE:
+        return True
+    if word in _FALSE:
+        return False
+    raise ValueError(f"{value!r} is not a boolean; use true or false")
+
+
+def _explained(error: ValidationError, origin: Mapping[str, str] | str) -> ConfigError:
+    first = error.errors()[0]
+    name = str(first["loc"][0]) if first["loc"] else "settings"
+    source = origin if isinstance(origin, str) else origin.get(name, "default")
+    known = HarnessConfig.model_fields.get(name)
+    if known is None and first["loc"]:
+        return ConfigError(f"{name} ({source}) is not a setting.", hint=_nearest(name, HarnessConfig.model_fields))
+    said = str(first["msg"]).removeprefix("Value error, ")
+    given = "" if first["type"] == "value_error" else f" (given {first['input']!r})"
+    hint = f"{name}: {known.description}" if known is not None else ""
+    return ConfigError(f"{name} ({source}): {said}{given}.", hint=hint)
+
+
+def _nearest(name: str, known: Mapping[str, object]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"Did you mean {close[0]}?" if close else "`ruleproof init` writes a file with every setting."

@@ -1,0 +1,192 @@
+"""fold(records) -> Rulebook: every rule by id, what is live, what is wrong. Total: nothing on disk makes it raise.
+
+The latest legal record of an id wins. Retired is final, so a stale writer cannot bring a rule back. An unknown status
+takes the rule out of force. The fold advances record by record and keeps counts, so a question about the whole book
+costs no walk over it.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ruleproof.core.lifecycle import may_follow
+from ruleproof.core.problems import Problem
+from ruleproof.core.rule import Rule
+from ruleproof.core.text import normalise
+
+
+@dataclass(frozen=True, slots=True)
+class PauseAll:
+    """Takes every rule out of force, or back."""
+
+    paused: bool
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """What is left of a forgotten text: its digest, who is gone, why and when."""
+
+    id: str
+    digest: str
+    reason: str
+    at: str
+
+
+Record = Rule | PauseAll | Tombstone
+MAX_PROBLEMS = 1000
+RECENT = 256
+
+
+class Rulebook:
+    """All rules of one workspace, folded. `version` grows with every record that changed anything."""
+
+    def __init__(self) -> None:
+        self.rules: dict[str, Rule] = {}
+        self.problems: list[Problem] = []
+        self.tombstones: dict[str, Tombstone] = {}
+        self.all_paused = False
+        self.version = 0
+        self.recent: deque[Rule] = deque(maxlen=RECENT)
+        """The last rule records of the file, legal or not: only their journal events can be missing."""
+        self._order: list[tuple[str, str]] = []
+        self._candidates: dict[str, Rule] = {}
+        self._active: dict[str, Rule] = {}
+        self._normal: dict[str, str] | None = None
+        self._rejected: dict[str, str] | None = None
+        self._watchers: list[Callable[[Rule | None, Rule], None]] = []
+
+    def watch(self, watcher: Callable[[Rule | None, Rule], None]) -> None:
+        """Call `watcher(before, after)` for each later change of a rule (an index that follows along)."""
+        self._watchers.append(watcher)
+
+    def complain(self, problem: Problem) -> None:
+        """Keep a problem of the file; the first thousand are kept, the last of them says that there are more."""
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(problem)
+
+    def feed(self, record: Record, where: str = "") -> None:
+        """Fold one record in."""
+        if isinstance(record, Rule):
+            self._feed_rule(record, where)
+        elif isinstance(record, PauseAll):
+            self.all_paused = record.paused
+            self.version += 1
+        else:
+            self.tombstones[record.id] = record
+
+    def _feed_rule(self, rule: Rule, where: str) -> None:
+        self.recent.append(rule)
+        before = self.rules.get(rule.id)
+        if rule.status == "unknown":
+            self.complain(
+                Problem("unknown-status", f"rule {rule.id} has an unknown status; it is not in force", where),
+            )
+            if before is not None and before.status == "retired":
+                return
+        elif not may_follow(before.status if before else None, rule.status):
+            self.complain(_illegal(before, rule, where))
+            return
+        elif before is not None and before.rule != rule.rule:
+            self.complain(
+                Problem(
+                    "changed-text",
+                    f"rule {rule.id} came back with another text, which would be a new rule; the record has no effect",
+                    where,
+                ),
+            )
+            return
+        self._put(before, rule)
+
+    def _put(self, before: Rule | None, rule: Rule) -> None:
+        self.rules[rule.id] = rule
+        self.version += 1
+        if before is None:
+            key = (rule.created_at, rule.id)
+            if self._order and key < self._order[-1]:
+                insort(self._order, key)
+            else:
+                self._order.append(key)
+        self._candidates.pop(rule.id, None)
+        self._active.pop(rule.id, None)
+        if rule.status == "candidate":
+            self._candidates[rule.id] = rule
+        elif rule.status == "active":
+            self._active[rule.id] = rule
+        if self._normal is not None:
+            self._remember(rule)
+        for watcher in self._watchers:
+            watcher(before, rule)
+
+    # --- questions -------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def get(self, rule_id: str) -> Rule | None:
+        """The rule, whatever its status."""
+        return self.rules.get(rule_id)
+
+    def all(self) -> Iterator[Rule]:
+        """Every rule by (created_at, id)."""
+        return (self.rules[rule_id] for _, rule_id in self._order)
+
+    @property
+    def live_count(self) -> int:
+        """Active and candidate."""
+        return len(self._candidates) + len(self._active)
+
+    def candidates(self) -> list[Rule]:
+        """By (created_at, id)."""
+        return sorted(self._candidates.values(), key=_age)
+
+    def active(self) -> list[Rule]:
+        """By (created_at, id)."""
+        return sorted(self._active.values(), key=_age)
+
+    def live_twin(self, text: str) -> Rule | None:
+        """The live rule whose normalised text is that of `text`."""
+        found = self._index()[0].get(normalise(text))
+        return self.rules[found] if found else None
+
+    def rejected_twin(self, text: str) -> Rule | None:
+        """The rule of the same normalised text that evidence retired, if any."""
+        found = self._index()[1].get(normalise(text))
+        return self.rules[found] if found else None
+
+    def _index(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        if self._normal is None or self._rejected is None:
+            self._normal, self._rejected = {}, {}
+            for rule in self.all():
+                self._remember(rule)
+        return self._normal, self._rejected
+
+    def _remember(self, rule: Rule) -> None:
+        assert self._normal is not None and self._rejected is not None
+        key = normalise(rule.rule)
+        if rule.live:
+            self._normal.setdefault(key, rule.id)
+            return
+        if self._normal.get(key) == rule.id:
+            del self._normal[key]
+        if retired_by_evidence(rule):
+            self._rejected[key] = rule.id
+
+
+def retired_by_evidence(rule: Rule) -> bool:
+    """Whether a verdict, and not a person's or an agent's wish, retired the rule."""
+    return rule.status == "retired" and rule.trial is not None and rule.trial.verdict.startswith("retired:")
+
+
+def _age(rule: Rule) -> tuple[str, str]:
+    return rule.created_at, rule.id
+
+
+def _illegal(before: Rule | None, rule: Rule, where: str) -> Problem:
+    was = before.status if before else "nothing"
+    return Problem(
+        "illegal-move", f"rule {rule.id}: {rule.status} cannot follow {was}; the record has no effect", where
+    )

@@ -1,0 +1,25 @@
+"""What a validator says of a candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Outcome = Literal["promote", "retire", "pending"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`reason` says it in words with its figures; `details` holds the figures themselves."""
+
+    rule_id: str
+    outcome: Outcome
+    validator: str
+    reason: str
+    details: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def decided(self) -> bool:
+        """Promote or retire."""
+        return self.outcome != "pending"

@@ -1,0 +1,51 @@
+"""A workspace as a folder: its files, and the marks that keep it out of git."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+from ruleproof.edge import fs
+from ruleproof.errors import Refused
+
+FOLDERS = ("mailbox/pending", "mailbox/processed", "traces", "evalset")
+LOCK = ".lock"
+PROJECTION = "harness_rules.md"
+
+
+class WorkspaceDir:
+    """The port `engine.ports.Files` on the folder `root`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def provision(self) -> bool:
+        """Make the folders and the file that keeps them out of git. True where there was no workspace before."""
+        new = not self.root.exists()
+        for folder in FOLDERS:
+            fs.mkdir(self.root / folder)
+        ignore = self.root / ".gitignore"
+        if fs.stat_key(ignore) is None:
+            fs.write_atomic(ignore, b"# written by ruleproof: what is learned here stays on this machine\n*\n")
+        return new
+
+    def write(self, name: str, data: bytes, *, sync: bool = True) -> None:
+        """Replace a file whole."""
+        fs.write_atomic(self._path(name), data, sync=sync)
+
+    def read(self, name: str) -> bytes | None:
+        """A file's content; None where it is missing."""
+        return fs.read_bytes(self._path(name))
+
+    def names(self, folder: str) -> list[str]:
+        """The files of a folder, sorted."""
+        return fs.listdir(self._path(folder))
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        fs.unlink(self._path(name))
+
+    def _path(self, name: str) -> Path:
+        parts = PurePosixPath(name).parts
+        if not parts or any(part in ("..", "/") or "\\" in part or ":" in part for part in parts):
+            raise Refused(f"{name!r} is not a path inside the workspace.")
+        return self.root.joinpath(*parts)

@@ -1,0 +1,198 @@
+"""Compose the context of now, or of a moment in the past, and explain it. Composing writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ruleproof.codec import notices
+from ruleproof.codec.jsonl import decode_line
+from ruleproof.codec.records import observations_from, record_from
+from ruleproof.core import context as contexts
+from ruleproof.core.context import Banner, Context, InForce, Settings, Why, compose
+from ruleproof.core.notice import Severity, worst
+from ruleproof.core.problems import Problem
+from ruleproof.core.render import Progress, Renderer, render
+from ruleproof.core.retrieval import Index, Ranked, query_tokens
+from ruleproof.core.rule import Rule
+from ruleproof.core.rulebook import Rulebook
+from ruleproof.core.tokencount import estimate_tokens
+from ruleproof.core.trial import TrialFold
+from ruleproof.engine.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why one rule stands in a context or does not."""
+
+    rule_id: str
+    included: bool
+    why: Why
+    reason: str
+
+
+class Composer:
+    """Composes contexts of one workspace; keeps rendered lines and the index between calls."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Settings,
+        *,
+        trial_sessions: int,
+        count: Callable[[str], int] = estimate_tokens,
+        paused: bool = False,
+    ) -> None:
+        self.workspace = workspace
+        self.settings = settings
+        self._sessions = trial_sessions
+        self._count = count
+        self._paused = paused
+        self._renderer = Renderer(self._progress)
+        self._index: Index | None = None
+        self._kept: tuple[object, Context] | None = None
+        self._in_force: tuple[object, InForce] | None = None
+        workspace.on_new_rulebook.append(lambda _: self._start_anew())
+
+    def _start_anew(self) -> None:
+        self._index = None
+        self._kept = self._in_force = None
+        self._renderer.clear()
+
+    def index(self) -> Index:
+        """The index over every rule, following the rulebook."""
+        with self.workspace.mutex:
+            book = self.workspace.refresh()
+            if self._index is None:
+                self._index = Index()
+                self._index.load(book.all())
+                book.watch(self._index.change)
+            return self._index
+
+    def context(self, task_hint: str | None = None) -> Context:
+        """The context of now. Empty where the workspace is not trusted."""
+        workspace = self.workspace
+        with workspace.mutex:
+            book = workspace.refresh()
+            workspace.refresh_trials()
+            if not workspace.ports.trusted:
+                return Context("")
+            status = workspace.ports.mailbox.status()
+            banner = Banner(status.pending_count, status.max_severity)
+            query = self.query(task_hint)
+            key = (book, book.version, workspace.trial_version, query, banner)
+            if self._kept is not None and self._kept[0] == key:
+                return self._kept[1]
+            made = compose(
+                self.in_force(),
+                query,
+                rank=self._rank,
+                renderer=self._renderer,
+                settings=self.settings,
+                banner=banner,
+                count=self._count,
+            )
+            self._kept = key, made
+            return made
+
+    def in_force(self) -> InForce:
+        """The rules in force now; nothing while everything is paused. Kept until the rulebook changes."""
+        book = self.workspace.refresh()
+        if self._in_force is None or self._in_force[0] != (book, book.version):
+            rules = InForce() if book.all_paused or self._paused else InForce.of(book.active(), book.candidates())
+            self._in_force = (book, book.version), rules
+        return self._in_force[1]
+
+    def _rank(self, query: Sequence[str], limit: int) -> list[Ranked]:
+        return self.index().rank(query, limit, statuses=("active",), tagged_only=True, in_force=True)
+
+    def query(self, task_hint: str | None) -> tuple[str, ...]:
+        """Distinct tokens of the hint, then of the pending notices' signatures and metric names."""
+        texts = [task_hint or ""]
+        for notice in self.workspace.ports.mailbox.pending():
+            texts.extend(notice.signatures)
+            texts.extend(metric.name for metric in notice.metrics)
+        return query_tokens(*texts)
+
+    def _progress(self, rule: Rule) -> Progress:
+        return Progress(min(len(self.workspace.trial_of(rule).observed), self._sessions), self._sessions)
+
+    def full(self) -> str:
+        """The text of `harness_rules.md`: every rule in force, whatever the query."""
+        with self.workspace.mutex:
+            self.workspace.refresh_trials()
+            rules = self.in_force()
+            candidates = self._renderer.entries(rules.candidates)
+        return render(self._renderer.entries((*rules.globals, *rules.tagged)), candidates) + "\n"
+
+    def search(self, text: str, *, limit: int, statuses: Sequence[str]) -> list[Ranked]:
+        """Rules by relevance to `text`; those without a word in common are left out, unless `text` has no word."""
+        query = query_tokens(text)
+        ranked = self.index().rank(query, max(0, limit), statuses=statuses)
+        return [found for found in ranked if found.score] if query else ranked
+
+    def explain(self, rule_id: str, task_hint: str | None = None) -> Explanation:
+        """Why the rule is in the context that `task_hint` gets now, or why it is not."""
+        made = self.context(task_hint)
+        book = self.workspace.refresh()
+        rule = book.get(rule_id)
+        query = self.query(task_hint)
+        if not self.workspace.ports.trusted:
+            return Explanation(rule_id, False, "unknown", "The workspace is not trusted; run `ruleproof trust`.")
+        ranked = None
+        if rule is not None and rule.status == "active" and query:
+            everything = self._rank(query, len(book))
+            ranked = next((found for found in everything if found.rule.id == rule_id), None)
+        paused = book.all_paused or self._paused
+        why, reason = contexts.explain(rule, rule_id, made, query, ranked, all_paused=paused)
+        return Explanation(rule_id, rule_id in made.rules, why, reason)
+
+    def at(self, moment: str, task_hint: str | None = None) -> Context:
+        """The context as it was at `moment` (ISO-8601, UTC), from the records up to then."""
+        book, trials = Rulebook(), TrialFold()
+        for where, value in self._until(self.workspace.ports.rules.content(), "rules.jsonl", moment):
+            record = record_from(value, where)
+            if not isinstance(record, Problem):
+                book.feed(record, where)
+        for _, value in self._until(self.workspace.ports.trials.content(), "trials.jsonl", moment):
+            for seen in observations_from(value):
+                trials.observe(seen)
+        waiting = self._pending_at(moment)
+        texts = [task_hint or "", *(text for signatures, _ in waiting for text in signatures)]
+        index = Index()
+        index.load(book.all())
+
+        def progress(rule: Rule) -> Progress:
+            observed = len(trials.state(rule.id, rule.trial).observed)
+            return Progress(min(observed, self._sessions), self._sessions)
+
+        return compose(
+            InForce() if book.all_paused else InForce.of(book.active(), book.candidates()),
+            query_tokens(*texts),
+            rank=lambda q, k: index.rank(q, k, statuses=("active",), tagged_only=True, in_force=True),
+            renderer=Renderer(progress),
+            settings=self.settings,
+            banner=Banner(len(waiting), worst(severity for _, severity in waiting)),
+            count=self._count,
+        )
+
+    def _until(self, data: bytes, name: str, moment: str) -> list[tuple[str, dict[str, object]]]:
+        found = []
+        for number, raw in enumerate(data.split(b"\n"), 1):
+            value = decode_line(raw, f"{name}:{number}")
+            if isinstance(value, dict):
+                when = value.get("at") or value.get("ts") or value.get("created_at")
+                if not isinstance(when, str) or when <= moment:
+                    found.append((f"{name}:{number}", value))
+        return found
+
+    def _pending_at(self, moment: str) -> list[tuple[tuple[str, ...], Severity]]:
+        pending: dict[str, tuple[tuple[str, ...], Severity]] = {}
+        for _, event in self._until(self.workspace.ports.journal.content(), "journal.jsonl", moment):
+            if event.get("type") == "notice" and event.get("observe_only") is not True:
+                notice, _ = notices.from_json(event)
+                if notice is not None:
+                    pending[notice.id] = notice.signatures, notice.severity
+            elif event.get("type") == "ack":
+                pending.pop(str(event.get("notice_id")), None)
+        return list(pending.values())

@@ -1,0 +1,79 @@
+"""Validate candidates: ask each validator in turn, apply what is decided. One bad candidate never stops the rest."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Protocol
+
+from ruleproof.core.evidence import forward
+from ruleproof.core.rule import Rule
+from ruleproof.core.trial import TrialState
+from ruleproof.core.verdict import Verdict
+from ruleproof.engine.change_rule import apply_verdict
+from ruleproof.engine.workspace import Workspace
+from ruleproof.errors import Conflict
+
+log = logging.getLogger("ruleproof")
+
+
+class Validator(Protocol):
+    """Judges one candidate. It may take its time (a replay does); nothing is locked while it works."""
+
+    @property
+    def name(self) -> str: ...
+    async def judge(self, rule: Rule, trial: TrialState) -> Verdict: ...
+
+
+class ForwardTrial:
+    """The fixed forward trial as a validator."""
+
+    name = forward.NAME
+
+    def __init__(self, sessions: int, margin: float) -> None:
+        self.sessions, self.margin = sessions, margin
+
+    async def judge(self, rule: Rule, trial: TrialState) -> Verdict:
+        """`core.evidence.forward.judge` with this trial's settings."""
+        return forward.judge(rule.id, trial, sessions=self.sessions, margin=self.margin)
+
+
+async def validate_candidates(workspace: Workspace, validators: Sequence[Validator]) -> list[Verdict]:
+    """One round over every candidate in force; the first validator that decides is final. Returns every verdict."""
+    workspace.refresh()
+    workspace.refresh_trials()
+    verdicts = []
+    for rule in workspace.rulebook.candidates():
+        if not rule.in_force:
+            continue
+        try:
+            verdicts.append(await _validate(workspace, rule, validators))
+        except Conflict as moved:
+            log.info("%s", moved)
+        except Exception:
+            log.exception("validating rule %s failed; it stays a candidate", rule.id)
+    return verdicts
+
+
+async def _validate(workspace: Workspace, rule: Rule, validators: Sequence[Validator]) -> Verdict:
+    verdict = Verdict(rule.id, "pending", "none", "no validator")
+    for validator in validators:
+        verdict = await validator.judge(rule, workspace.trial_of(rule))
+        if verdict.decided:
+            apply_verdict(
+                workspace,
+                rule,
+                promote=verdict.outcome == "promote",
+                reason=verdict.reason,
+                validator=verdict.validator,
+                evidence=dict(verdict.details),
+            )
+            break
+    return verdict
+
+
+def announce_fallback(workspace: Workspace) -> None:
+    """Say once, in the log and in the journal, that no replay function is wired and forward trials decide."""
+    log.warning("no replay function is wired: forward trials decide about candidates")
+    with workspace.transaction() as plan:
+        plan.event("validation", mode="forward_trial", reason="no replay function is wired")

@@ -1,0 +1,358 @@
+"""Harness: the facade that users hold, and the one place where concrete edges are named.
+
+Nothing in here decides: it opens a workspace, hands turns to the evaluator, reports to the engine, and contexts to the
+host. The host never breaks because of us: whatever fails behind a turn is a log line, and a context that cannot be
+composed is empty.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import logging
+import threading
+import weakref
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, TypeVar
+
+import platformdirs
+
+from ruleproof.codec.records import exposure_to
+from ruleproof.config import HarnessConfig
+from ruleproof.core import ids
+from ruleproof.core.context import Context, Settings
+from ruleproof.core.score import Report, Score, checked_cost, checked_value
+from ruleproof.core.trial import Exposure
+from ruleproof.core.verdict import Verdict
+from ruleproof.edge import fs
+from ruleproof.edge.evaluators.trace import TraceEvaluator
+from ruleproof.edge.filelog import FileLog
+from ruleproof.edge.mailboxdir import MailboxDir
+from ruleproof.edge.system import System
+from ruleproof.edge.trust import Trust, TrustRegistry
+from ruleproof.edge.workspacedir import LOCK, WorkspaceDir
+from ruleproof.engine.add_rule import Limits
+from ruleproof.engine.compose import Composer
+from ruleproof.engine.evaluate import Evaluations, Pace, TurnContext
+from ruleproof.engine.ports import Evaluator, Ports
+from ruleproof.engine.project import Projection
+from ruleproof.engine.report import Handled, handle_report
+from ruleproof.engine.rounds import Rounds
+from ruleproof.engine.rules import Rules
+from ruleproof.engine.turn import Turn, parse_turn
+from ruleproof.engine.validate import ForwardTrial
+from ruleproof.engine.workspace import Workspace
+from ruleproof.errors import RuleproofError
+from ruleproof.toolset.dispatch import Toolset
+
+log = logging.getLogger("ruleproof")
+T = TypeVar("T")
+_now: ContextVar[str | None] = ContextVar("ruleproof_session", default=None)
+
+
+class Harness:
+    """One workspace with everything around it. Make it with `Harness.create`; share it between threads and tasks."""
+
+    def __init__(self, config: HarnessConfig, ports: Ports, evaluator: Evaluator | None, trust: Trust) -> None:
+        self.config = config
+        self.trust = trust
+        self.workspace = Workspace(ports, config.gate(), config.breaker(), durable=config.durability == "fsync")
+        self.composer = Composer(
+            self.workspace,
+            Settings(config.rule_retrieval, config.rules_context_topk, config.rules_context_max_tokens),
+            trial_sessions=config.rule_trial_min_sessions,
+            paused=config.pause,
+        )
+        limits = Limits(
+            config.max_active_rules, config.sanitize_max_len, config.rule_validation, hold=config.mode == "suggest"
+        )
+        self.rules = Rules(self.workspace, self.composer, limits)
+        self.toolset = Toolset(self.workspace, self.rules, config.rule_trial_min_sessions)
+        self._projection = Projection(self.workspace, self.composer)
+        self._rounds = Rounds(
+            self.workspace, [ForwardTrial(config.rule_trial_min_sessions, config.rule_promote_margin)]
+        )
+        pace = Pace(
+            config.eval_sample_every,
+            config.session_min_eval_interval_s,
+            config.max_concurrent_evals,
+            config.max_evals_per_run,
+            config.eval_timeout_s,
+        )
+        self._evaluations = Evaluations(
+            evaluator or TraceEvaluator(thresholds=config.threshold, weights=config.signal_weights),
+            self._evaluated,
+            pace,
+            ports.system.monotonic,
+        )
+        self._mutex = threading.Lock()
+        self._composed: dict[str, dict[str, Exposure]] = {}
+        self._assumed: dict[str, Exposure] = {}
+        self._turns: dict[str, int] = {}
+        self._healthy = True
+        _open.add(self)
+
+    @classmethod
+    def create(
+        cls,
+        config: HarnessConfig | None = None,
+        *,
+        evaluator: Evaluator | None = None,
+        state_dir: Path | None = None,
+        **settings: Any,
+    ) -> Harness:
+        """Open (or make) the workspace of `config`; without one, of `ruleproof.toml`, `HARNESS_*` and `settings`.
+
+        `evaluator(turn)` returns scores: a mapping of metric to a number in [0, 1] or None, a sequence of Score, or an
+        awaitable of either; without one, turns that carry `messages` are scored by the deterministic trace evaluator.
+        A workspace that was not made on this machine is not trusted unless its root was given here or in HARNESS_ROOT:
+        then nothing in it is in force. Raises ConfigError or StoreError.
+        """
+        if config is None:
+            config = HarnessConfig.load(**settings)
+        elif settings:
+            config = HarnessConfig(**{**config.model_dump(exclude_unset=True), **settings})
+        ports, trust = open_ports(config, state_dir)
+        return cls(config, ports, evaluator, trust)
+
+    # --- the prompt ------------------------------------------------------------------------------------------------
+
+    def system_context(self, task_hint: str | None = None, *, session_id: str | None = None) -> str:
+        """What belongs into the system prompt now. `session_id` makes the exposure of that session certain.
+
+        Inside `turn()` the session is known. Never raises: on any failure the context is empty and the log says why.
+        """
+        return self.context(task_hint, session_id=session_id).text
+
+    def context(self, task_hint: str | None = None, *, session_id: str | None = None) -> Context:
+        """Like `system_context`, with the rules that stand in it, its estimated tokens and its warnings."""
+        try:
+            made = self.composer.context(task_hint)
+        except Exception:
+            log.exception("composing the context failed; it is empty")
+            return Context("")
+        for warning in made.warnings:
+            log.warning("%s", warning)
+        self._saw(made.rules, session_id or _now.get())
+        return made
+
+    def _saw(self, rules: tuple[str, ...], session_id: str | None) -> None:
+        with self._mutex:
+            if session_id is None:
+                self._assumed.update(dict.fromkeys(rules, "assumed"))
+            else:
+                self._composed.setdefault(session_id, {}).update(dict.fromkeys(rules, "shown"))
+
+    def _record_exposure(self, session_id: str) -> None:
+        with self._mutex:
+            shown = self._composed.pop(session_id, None)
+            rules = shown if shown is not None else dict(self._assumed)
+        known = self.workspace.exposures.get(session_id, {})
+        news = {rule: exposure for rule, exposure in rules.items() if known.get(rule) not in ("shown", exposure)}
+        if news:
+            self.workspace.append_exposure(exposure_to(session_id, news, self.workspace.now()))
+
+    # --- turns and reports -----------------------------------------------------------------------------------------
+
+    def turn(self, session_id: str, *, task_id: str | None = None) -> Turn:
+        """One turn: `with` or `async with` around it, or a decorator. Ends when the block ends, by an exception too."""
+        ids.opaque(session_id)
+        return Turn(session_id, task_id, self._begin, self._end)
+
+    def _begin(self, turn: Turn) -> None:
+        with self._mutex:
+            number = self._turns[turn.session_id] = self._turns.pop(turn.session_id, 0) + 1
+            while len(self._turns) > 4096:
+                self._turns.pop(next(iter(self._turns)))
+        turn.number = number
+        turn.token = _now.set(turn.session_id)
+        self._quietly(self._record_exposure, turn.session_id)
+
+    def _end(self, turn: Turn) -> None:
+        if turn.token is not None:
+            _now.reset(turn.token)
+        if turn.session_id in self._composed:
+            self._quietly(self._record_exposure, turn.session_id)
+        self._submit(TurnContext(turn.session_id, turn.number, turn.end_state, turn.task_id))
+
+    async def run_turn(self, session_id: str, fn: Callable[..., Awaitable[T] | T], /, *args: Any, **kwargs: Any) -> T:
+        """Run `fn` as one turn of the session and return what it returns."""
+        async with self.turn(session_id):
+            result = fn(*args, **kwargs)
+            return await result if isinstance(result, Awaitable) else result
+
+    def on_turn_end(self, payload: Mapping[str, object]) -> None:
+        """A turn ended: `{"session_id": ..., "turn_index": 0, "end_state": {...}, "task_id": ...}`. Never raises."""
+        turn = parse_turn(payload)
+        if isinstance(turn, TurnContext):
+            self._quietly(self._record_exposure, turn.session_id)
+            self._submit(turn)
+        else:
+            log.warning("turn ignored: %s", turn)
+
+    def report(
+        self,
+        session_id: str,
+        scores: Mapping[str, float | None],
+        *,
+        turn_index: int = 0,
+        task_id: str | None = None,
+        costs: Mapping[str, float] | None = None,
+    ) -> Handled:
+        """Scores from any evaluator that the host already has: metric -> number in [0, 1], None = missing.
+
+        Handled before it returns, without an event loop. Raises Refused for a bad id, a NaN, a 7, a boolean.
+        """
+        checked = tuple(
+            Score(ids.opaque(metric, "metric"), checked_value(metric, value), self.config.threshold(metric))
+            for metric, value in scores.items()
+        )
+        return self._handle(self._report(session_id, checked, turn_index, task_id, costs or {}))
+
+    def _report(
+        self, session_id: str, scores: tuple[Score, ...], turn: int, task_id: str | None, costs: Mapping[str, float]
+    ) -> Report:
+        return Report(
+            session_id=ids.opaque(session_id),
+            scores=scores,
+            at=self.workspace.now(),
+            turn=turn,
+            task_id=ids.opaque(task_id, "task") if task_id is not None else None,
+            costs={name: checked_cost(name, value) for name, value in costs.items()},
+        )
+
+    def _handle(self, report: Report) -> Handled:
+        with self._mutex:
+            composed = self._composed.pop(report.session_id, None)
+            assumed = frozenset(self._assumed)
+        if composed:
+            self.workspace.append_exposure(exposure_to(report.session_id, composed, report.at))
+        shadow = self.config.mode == "observe_only"
+        handled = handle_report(self.workspace, report, shadow=shadow, assumed=assumed)
+        if not shadow and self.config.rule_validation and self.workspace.rulebook.candidates():
+            self._rounds.kick()
+        return handled
+
+    def _submit(self, turn: TurnContext) -> None:
+        skipped = self._evaluations.skipped
+        self._evaluations.submit(turn)
+        if self._evaluations.skipped and not skipped:
+            log.warning("the evaluation budget of %d is used up", self.config.max_evals_per_run)
+            self._quietly(self._journal, "skip", reason="budget", session_id=turn.session_id)
+
+    def _evaluated(self, turn: TurnContext, raw: object) -> Handled | None:
+        scores, failure = as_scores(raw, self.config)
+        if failure:
+            log.warning("evaluating turn %d of session %r failed: %s", turn.turn, turn.session_id, failure)
+        if self._healthy == bool(failure):
+            self._healthy = not failure
+            self._quietly(self._journal, "health", ok=self._healthy, reason=failure)
+        if not scores and not failure:
+            return None
+        return self._handle(self._report(turn.session_id, scores, turn.turn, turn.task_id, {}))
+
+    def _journal(self, kind: str, **details: object) -> None:
+        with self.workspace.transaction() as plan:
+            plan.event(kind, **details)
+
+    def _quietly(self, call: Callable[..., object], *args: object, **details: object) -> None:
+        try:
+            call(*args, **details)
+        except Exception:
+            log.exception("%s failed; the host goes on", getattr(call, "__name__", "a step"))
+
+    # --- waiting ---------------------------------------------------------------------------------------------------
+
+    async def refresh(self, session_id: str) -> Handled | None:
+        """Wait (at most `drain_timeout_s`) for the session's evaluations; what the last one led to, or None."""
+        return await asyncio.to_thread(self.wait, session_id)
+
+    async def refresh_all(self) -> None:
+        """Wait (at most `drain_timeout_s`) for every evaluation."""
+        await asyncio.to_thread(self.wait)
+
+    def wait(self, session_id: str | None = None) -> Handled | None:
+        """`refresh` for hosts without an event loop; without an id, waits for all."""
+        done = self._evaluations.wait(session_id, self.config.drain_timeout_s)
+        result = self._evaluations.result(session_id) if session_id is not None and done else None
+        return result if isinstance(result, Handled) else None
+
+    async def validate_candidates(self) -> list[Verdict]:
+        """Run one validation round now and return every verdict."""
+        return await asyncio.to_thread(self._rounds.run)
+
+    async def drain_validation(self) -> bool:
+        """Join any validation round in flight, at most `drain_timeout_s`. False when time ran out."""
+        return await asyncio.to_thread(self._rounds.drain, self.config.drain_timeout_s)
+
+    def close(self) -> None:
+        """Finish what is queued, write the projection. Happens by itself when the program ends."""
+        self._evaluations.wait(None, self.config.drain_timeout_s)
+        self._rounds.drain(self.config.drain_timeout_s)
+        self._projection.flush()
+
+
+def open_ports(config: HarnessConfig, state_dir: Path | None = None) -> tuple[Ports, Trust]:
+    """The edges of the workspace that `config` names, made where it is missing, and whether it is trusted."""
+    root = config.root
+    folder = WorkspaceDir(root)
+    system = System()
+    registry = trust_registry(state_dir)
+    new = folder.provision()
+    if config.harness_root is not None:
+        trust = Trust(True)
+    else:
+        if new:
+            registry.trust(root, at=system.now().isoformat(), token=system.hex(32), tracked=False)
+        trust = registry.check(root)
+    ports = Ports(
+        rules=FileLog(root / "rules.jsonl"),
+        trials=FileLog(root / "trials.jsonl"),
+        journal=FileLog(root / "journal.jsonl"),
+        sessions=FileLog(root / "sessions.jsonl"),
+        mailbox=MailboxDir(root / "mailbox"),
+        files=folder,
+        system=system,
+        lock=lambda: fs.lock(root / LOCK, timeout_s=config.lock_timeout_s),
+        trusted=trust.trusted,
+    )
+    return ports, trust
+
+
+def trust_registry(state_dir: Path | None = None) -> TrustRegistry:
+    """This user's registry of trusted workspaces."""
+    return TrustRegistry(state_dir or Path(platformdirs.user_state_dir("ruleproof", appauthor=False)))
+
+
+def as_scores(raw: object, config: HarnessConfig) -> tuple[tuple[Score, ...], str]:
+    """What an evaluator returned as (scores, failure in words); a failure has no scores."""
+    if isinstance(raw, BaseException):
+        said = "timed out" if isinstance(raw, TimeoutError) else f"{type(raw).__name__}: {raw}"
+        return (), said[:500]
+    if raw is None:
+        return (), ""
+    try:
+        if isinstance(raw, Mapping):
+            return tuple(
+                Score(ids.opaque(name, "metric"), checked_value(name, value), config.threshold(name))
+                for name, value in raw.items()
+            ), ""
+        scores: tuple[Score, ...] = tuple(raw)  # type: ignore[arg-type]
+        for score in scores:
+            checked_value(score.metric, score.value)
+    except (RuleproofError, TypeError, AttributeError) as error:
+        return (), str(error)[:500]
+    return scores, ""
+
+
+_open: weakref.WeakSet[Harness] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for harness in list(_open):
+        with contextlib.suppress(Exception):
+            harness.close()
