@@ -1,0 +1,373 @@
+"""The paired replay policy: treated replays of a case beside control replays without the candidate, in one round.
+
+Only what differs between the two arms of one round counts, so regression to the mean, the noise of a judge, the other
+candidates and an outage cancel. A drop counts as a regression when it is beyond the noise that this metric shows
+between replays of one case. A round is judged whole; repeats that are run later are a new round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite, log
+from types import MappingProxyType
+from typing import Literal
+
+from ruleproof.core.evidence.betting import Payoffs
+from ruleproof.core.evidence.effects import EffectRow, price_sentences
+from ruleproof.core.evidence.exact import sign_test
+from ruleproof.core.evidence.forecast import forecast_graded_pairs
+from ruleproof.core.evidence.grade import Grade, chance_of_evidence, grade_of_chance
+from ruleproof.core.evidence.intervals import welch
+from ruleproof.core.evidence.permutation import EFFECTS, BlockBet, log_most_evidence
+from ruleproof.errors import Refused
+
+Outcome = Literal["promote", "retire", "inconclusive", "not_yet"]
+CaseKind = Literal["failure", "win"]
+_NOTHING: Mapping[str, float] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One replay. `metrics` in [0, 1], higher is better, None = missing; one that failed has none. `costs` >= 0."""
+
+    metrics: Mapping[str, float | None] = field(default_factory=lambda: _NOTHING)
+    costs: Mapping[str, float] = field(default_factory=lambda: _NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRound:
+    """One case in one round: its replays with the candidate in context, and those without it, run side by side."""
+
+    case_id: str
+    kind: CaseKind
+    treated: tuple[Replay, ...]
+    control: tuple[Replay, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PairedPolicy:
+    """What is fixed before the first replay. Raises Refused for a value out of range.
+
+    `harm_level`: chance that a useless rule is ever retired as harmful, half of it for the target where there are
+    other metrics. `planned_pairs`: 0 = judged after every round (betting); n = judged once, on the first n pairs
+    (exact sign test, which is McNemar's for binary metrics). `most_pairs`: inconclusive here. `single_cases`: the
+    first so many cases are also watched one by one.
+    """
+
+    harm_level: float = 0.05
+    planned_pairs: int = 0
+    most_pairs: int = 500
+    coverage: float = 0.95
+    single_cases: int = 8
+    effects: tuple[float, ...] = EFFECTS
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.harm_level < 1.0 or not 0.0 < self.coverage < 1.0:
+            raise Refused(f"harm_level {self.harm_level!r} or coverage {self.coverage!r} is not between 0 and 1.")
+        if self.planned_pairs < 0 or self.most_pairs < 1 or self.single_cases < 1:
+            raise Refused(f"{self.planned_pairs}, {self.most_pairs}, {self.single_cases}: not all counts are possible.")
+
+
+@dataclass(frozen=True, slots=True)
+class PairedVerdict:
+    """One look at a set of rounds. `effect`: mean treated minus control of the target over pairs of failure cases.
+
+    `exact_p`: one-sided exact sign test on those pairs, valid for one look only. `harmed`: metrics that fell beyond
+    their noise; `suspected`: "metric in case" that hold a promotion up until more repeats clear them. `pairs_needed`:
+    more pairs of failure replays at the effect seen, None if decided or out of reach. `unusable`: case rounds without a
+    value of the target in both arms.
+    """
+
+    outcome: Outcome
+    reasons: tuple[str, ...]
+    level: float
+    pairs: int
+    effect: float | None
+    interval: tuple[float, float]
+    coverage: float
+    e_help: float
+    e_harm: float
+    exact_p: float
+    chance: float
+    grade: Grade
+    pairs_needed: int | None
+    harmed: tuple[str, ...]
+    suspected: tuple[str, ...]
+    rows: tuple[EffectRow, ...]
+    unusable: int
+
+
+class _Metric:
+    """Everything that is known of one metric over the rounds."""
+
+    def __init__(self, policy: PairedPolicy) -> None:
+        self._policy = policy
+        self.all, self.wins = BlockBet(policy.effects), BlockBet(policy.effects)
+        self.single: dict[str, BlockBet] = {}
+        self.treated: list[float] = []
+        self.control: list[float] = []
+        self.payoffs = Payoffs(1.0)
+
+    def add(self, case: CaseRound, treated: Sequence[float], control: Sequence[float]) -> None:
+        self.all.add(treated, control)
+        if case.kind == "win":
+            self.wins.add(treated, control)
+        if case.case_id in self.single or len(self.single) < self._policy.single_cases:
+            self.single.setdefault(case.case_id, BlockBet(self._policy.effects)).add(treated, control)
+        self.treated += treated
+        self.control += control
+        for one, other in zip(treated, control, strict=False):
+            self.payoffs.add(one - other)
+
+    @property
+    def e_harm(self) -> float:
+        """A third of the capital on all cases, a third on the wins, a third spread over single cases (idle ones keep
+        1).
+        """
+        places = self._policy.single_cases
+        alone = sum(bet.e_down for bet in self.single.values()) + places - len(self.single)
+        return (self.all.e_down + self.wins.e_down + alone / places) / 3.0
+
+    def row(self, name: str, coverage: float) -> EffectRow:
+        means = [sum(values) / len(values) if values else None for values in (self.treated, self.control)]
+        return EffectRow(
+            name,
+            "metric",
+            means[0],
+            means[1],
+            (len(self.treated), len(self.control)),
+            self.payoffs.mean,
+            self.payoffs.interval(coverage) if self.payoffs.count else None,
+            self.all.e_up,
+            self.e_harm,
+        )
+
+
+class _Cost:
+    """One cost over the rounds; in a block it is scaled by the largest there, which tells nothing of the arms."""
+
+    def __init__(self, policy: PairedPolicy) -> None:
+        self._bet = BlockBet(policy.effects)
+        self._sums = ([0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
+
+    def add(self, case: CaseRound, name: str) -> None:
+        arms = [[replay.costs[name] for replay in arm if name in replay.costs] for arm in (case.treated, case.control)]
+        for moments, arm in zip(self._sums, arms, strict=True):
+            for cost in arm:
+                moments[0] += 1.0
+                moments[1] += cost
+                moments[2] += cost * cost
+        largest = max((cost for arm in arms for cost in arm), default=0.0)
+        if largest > 0.0:
+            self._bet.add([cost / largest for cost in arms[0]], [cost / largest for cost in arms[1]])
+
+    def row(self, name: str) -> EffectRow:
+        (a_count, a_sum, a_squares), (b_count, b_sum, b_squares) = self._sums
+        means = [total / count if count else None for count, total in ((a_count, a_sum), (b_count, b_sum))]
+        both = means[0] - means[1] if means[0] is not None and means[1] is not None else None
+        interval = welch((a_count, a_sum, a_squares), (b_count, b_sum, b_squares))
+        counted = (int(a_count), int(b_count))
+        return EffectRow(name, "cost", means[0], means[1], counted, both, interval, self._bet.e_up, self._bet.e_down)
+
+
+class PairedState:
+    """The fold of a replay trial: `add` counts one case of one round; `verdict` reads it and changes nothing."""
+
+    def __init__(self, policy: PairedPolicy, metric: str = "outcome") -> None:
+        self._policy, self._target = policy, metric
+        self._metrics = {metric: _Metric(policy)}
+        self._costs: dict[str, _Cost] = {}
+        self._help = BlockBet(policy.effects)
+        self._payoffs = Payoffs(1.0)
+        self._pairs: list[float] = []
+        self._blocks: list[tuple[int, int]] = []
+        self._unusable = 0
+
+    @property
+    def e_help(self) -> float:
+        """E-value against "the candidate raises the target of no failure case"."""
+        return self._help.e_up
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of failure replays so far."""
+        return len(self._pairs)
+
+    def add(self, case: CaseRound) -> None:
+        """One case of one round. Raises Refused for a value outside [0, 1]; then nothing was counted."""
+        replays = (*case.treated, *case.control)
+        for replay in replays:
+            for name, cost in replay.costs.items():
+                if not isfinite(cost) or cost < 0.0:
+                    raise Refused(f"A replay has cost {name} {cost!r}.", hint="Give a finite number >= 0.")
+        names = {name for replay in replays for name in replay.metrics}
+        arms = {name: (_values(case.treated, name), _values(case.control, name)) for name in sorted(names)}
+        for name, (treated, control) in arms.items():
+            if treated and control:
+                self._metrics.setdefault(name, _Metric(self._policy)).add(case, treated, control)
+        treated, control = arms.get(self._target, ([], []))
+        if not treated or not control:
+            self._unusable += 1
+        elif case.kind == "failure":
+            self._help.add(treated, control)
+            self._blocks.append((len(treated), len(control)))
+            for one, other in zip(treated, control, strict=False):
+                self._pairs.append(one - other)
+                self._payoffs.add(one - other)
+        for name in sorted({name for replay in replays for name in replay.costs}):
+            self._costs.setdefault(name, _Cost(self._policy)).add(case, name)
+
+    def look(self, level: float) -> Outcome:
+        """The outcome that `verdict` would give, and nothing else."""
+        harmed, suspected = _harm(self._metrics, self._policy, self._target)
+        return _outcome(self._policy, level, self.e_help, self._pairs, harmed, suspected)[0]
+
+    def verdict(self, level: float) -> PairedVerdict:
+        """The look. `level`: what the error budget allows this rule now, in (0, 1).
+
+        Help is judged on the target in failure cases, harm on every metric in every case.
+        """
+        if not 0.0 < level < 1.0:
+            raise Refused(f"The level of a verdict is {level!r}.", hint="Take it from the error budget.")
+        policy, pairs = self._policy, self._pairs
+        rows = (
+            *(known.row(name, policy.coverage) for name, known in self._metrics.items()),
+            *(cost.row(name) for name, cost in sorted(self._costs.items())),
+        )
+        harmed, suspected = _harm(self._metrics, policy, self._target)
+        outcome, exact_p = _outcome(policy, level, self.e_help, pairs, harmed, suspected)
+        chance = _chance(policy, outcome, exact_p, self.e_help, [self._metrics[name].e_harm for name in harmed])
+        needed = None
+        if outcome == "not_yet":
+            needed = max(0, policy.planned_pairs - len(pairs)) or _needed(self._help, self._payoffs.mean, level)
+        interval = self._payoffs.interval(policy.coverage)
+        reasons = _reasons(
+            policy, outcome, level, self.e_help, exact_p, harmed, suspected, needed, interval, self._blocks
+        )
+        return PairedVerdict(
+            outcome=outcome,
+            reasons=(*reasons, *price_sentences(rows, outcome == "promote")),
+            level=level,
+            pairs=len(pairs),
+            effect=self._payoffs.mean,
+            interval=interval,
+            coverage=policy.coverage,
+            e_help=self.e_help,
+            e_harm=max(known.e_harm for known in self._metrics.values()),
+            exact_p=exact_p,
+            chance=chance,
+            grade=grade_of_chance(chance),
+            pairs_needed=needed,
+            harmed=harmed,
+            suspected=suspected,
+            rows=rows,
+            unusable=self._unusable,
+        )
+
+
+def decide_paired(
+    cases: Iterable[CaseRound], policy: PairedPolicy, level: float, metric: str = "outcome"
+) -> PairedVerdict:
+    """The verdict on all rounds so far, in order. Raises Refused for values or a level that cannot be."""
+    state = PairedState(policy, metric)
+    for case in cases:
+        state.add(case)
+    return state.verdict(level)
+
+
+def _values(replays: Sequence[Replay], name: str) -> list[float]:
+    """The values of one metric that are there. Raises Refused outside [0, 1]."""
+    values = [value for replay in replays if (value := replay.metrics.get(name)) is not None]
+    for value in values:
+        if not 0.0 <= value <= 1.0:
+            raise Refused(f"A replay has {name} {value!r}.", hint="Scale it to 0..1, or give None where it is missing.")
+    return values
+
+
+def _harm(metrics: Mapping[str, _Metric], policy: PairedPolicy, target: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(metrics that fell beyond their noise at the harm level, "metric in case" that look as if they had)."""
+    others = len(metrics) - 1
+    target_bar = (2.0 if others else 1.0) / policy.harm_level
+    bars = {name: target_bar if name == target else 2.0 * others / policy.harm_level for name in metrics}
+    harmed = tuple(name for name, known in metrics.items() if known.e_harm >= bars[name])
+    suspected = tuple(
+        f"{name} in {case}"
+        for name, known in metrics.items()
+        for case, bet in known.single.items()
+        if bet.e_down >= 1.0 / policy.harm_level
+    )
+    return harmed, suspected
+
+
+def _outcome(
+    policy: PairedPolicy,
+    level: float,
+    e_help: float,
+    pairs: Sequence[float],
+    harmed: tuple[str, ...],
+    suspected: tuple[str, ...],
+) -> tuple[Outcome, float]:
+    """The outcome, and the exact one-sided p-value on the planned pairs (all pairs where none are planned)."""
+    used = pairs[: policy.planned_pairs] if policy.planned_pairs else pairs
+    exact_p = sign_test(sum(pair > 0.0 for pair in used), sum(pair < 0.0 for pair in used))
+    if harmed:
+        return "retire", exact_p
+    if policy.planned_pairs:
+        if len(pairs) < policy.planned_pairs:
+            return "not_yet", exact_p
+        return ("promote" if exact_p <= level and not suspected else "inconclusive"), exact_p
+    if e_help >= 1.0 / level and not suspected:
+        return "promote", exact_p
+    return ("inconclusive" if len(pairs) >= policy.most_pairs else "not_yet"), exact_p
+
+
+def _chance(policy: PairedPolicy, outcome: Outcome, exact_p: float, e_help: float, harms: Sequence[float]) -> float:
+    """Upper bound on the chance that a useless rule would have come this far."""
+    if harms:
+        return chance_of_evidence(max(harms))
+    if policy.planned_pairs:
+        return exact_p if outcome != "not_yet" else 1.0
+    return chance_of_evidence(e_help)
+
+
+def _needed(bet: BlockBet, effect: float | None, level: float) -> int | None:
+    if effect is None or effect <= 0.0:
+        return None
+    spread = bet.spread
+    noise = max(0.02, spread * spread - effect * effect / 4.0) ** 0.5
+    return forecast_graded_pairs(effect, noise, level=level, effects=bet.effects, capital=bet.up).median
+
+
+def _reasons(
+    policy: PairedPolicy,
+    outcome: Outcome,
+    level: float,
+    e_help: float,
+    exact_p: float,
+    harmed: tuple[str, ...],
+    suspected: tuple[str, ...],
+    needed: int | None,
+    interval: tuple[float, float],
+    blocks: Sequence[tuple[int, int]],
+) -> tuple[str, ...]:
+    figures = f"p {exact_p:.3g}" if policy.planned_pairs else f"e-value {e_help:.4g}, {1.0 / level:.4g} needed"
+    said = []
+    if outcome == "retire":
+        said.append(f"It lowers {', '.join(harmed)} beyond the noise between replays.")
+    elif outcome == "promote":
+        said.append(f"It helps the failures: {figures} at level {level:.3g}.")
+    elif outcome == "inconclusive":
+        said.append(
+            f"{len(blocks)} case rounds did not decide it ({figures}): {interval[0]:+.3f} to {interval[1]:+.3f}."
+        )
+    elif not blocks:
+        said.append("Not yet: no failure case has a score with and without the candidate.")
+    else:
+        more = f"about {needed} more pairs at the effect seen" if needed is not None else "no gain is in sight"
+        said.append(f"Not yet ({figures}): {more}.")
+    if not policy.planned_pairs and blocks and log_most_evidence(blocks) < log(1.0 / level) and outcome == "not_yet":
+        said.append("No outcome of so few replays could have decided it: repeat the cases more often.")
+    if suspected and outcome != "retire":
+        said.append(f"Promotion waits for more repeats of: {', '.join(suspected)}.")
+    return tuple(said)

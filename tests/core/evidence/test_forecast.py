@@ -1,0 +1,81 @@
+"""Forecasts: the crossing-time law, its limits, and what a trial that has begun adds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ruleproof.core.evidence.betting import EFFECTS
+from ruleproof.core.evidence.forecast import (
+    Forecast,
+    forecast_graded_pairs,
+    forecast_pairs,
+    forecast_sessions,
+    inverse_gaussian_cdf,
+)
+from ruleproof.errors import Refused
+
+
+@given(st.floats(0.1, 500.0), st.floats(1.0, 100.0), st.floats(0.5, 200.0))
+@settings(deadline=None, max_examples=60)
+def test_the_crossing_time_law_agrees_with_scipy(x, mean, shape):
+    stats = pytest.importorskip("scipy.stats")
+    assert inverse_gaussian_cdf(x, mean, shape) == pytest.approx(
+        stats.invgauss(mean / shape, scale=shape).cdf(x), abs=1e-7
+    )
+
+
+def test_no_effect_is_never_decided():
+    assert forecast_sessions(0.0, rate=0.4) == Forecast(None, None)
+    assert forecast_pairs(0.1, 0.1) == Forecast(None, None)
+    assert forecast_graded_pairs(-0.1, 0.15) == Forecast(None, None)
+    assert str(Forecast(None, None)) == "no verdict within reach"
+
+
+@given(st.floats(0.05, 0.3), st.floats(0.02, 0.2), st.sampled_from([0.05, 0.001]))
+@settings(deadline=None, max_examples=25)
+def test_larger_effects_and_looser_levels_need_fewer_sessions(effect, more, level):
+    def median(size: float, bar: float) -> int:
+        found = forecast_sessions(size, rate=0.4, level=bar)
+        assert found.median is not None and found.likely is not None and found.median <= found.likely
+        return found.median
+
+    assert median(effect + more, level) <= median(effect, level)
+    assert median(effect, level / 10) >= median(effect, level)
+
+
+def test_help_and_harm_of_a_symmetric_rate_need_as_many():
+    assert forecast_sessions(0.2, rate=0.4) == forecast_sessions(-0.2, rate=0.6)
+
+
+def test_a_trial_that_has_evidence_needs_fewer_more_and_a_decided_one_none():
+    start = forecast_sessions(0.15, rate=0.42).median or 0
+    half_way = forecast_sessions(0.15, rate=0.42, capital=[1.5] * len(EFFECTS)).median or 0
+    assert 0 < half_way < start
+    assert forecast_sessions(0.15, rate=0.42, capital=[6.0] * len(EFFECTS)) == Forecast(0, 0)
+
+
+def test_known_tasks_need_fewer_sessions():
+    assert (forecast_sessions(0.15, spread=0.35).median or 0) < (forecast_sessions(0.15, spread=0.49).median or 0)
+
+
+def test_a_small_holdout_costs_sessions():
+    assert (forecast_sessions(0.2, rate=0.42, holdout=0.1).median or 0) > 1.5 * (
+        forecast_sessions(0.2, rate=0.42).median or 0
+    )
+
+
+@pytest.mark.parametrize(("effect", "rate"), [(0.7, 0.5), (-0.5, 0.4), (2.0, None)])
+def test_an_effect_that_cannot_be_is_refused(effect, rate):
+    with pytest.raises(Refused):
+        forecast_sessions(effect, rate=rate)
+
+
+def test_pairs_that_cannot_be_are_refused():
+    with pytest.raises(Refused):
+        forecast_pairs(0.7, 0.5)
+
+
+def test_an_effect_far_below_what_the_bettors_expect_is_out_of_reach_and_said_so():
+    assert forecast_sessions(0.01, rate=0.4) == Forecast(None, None)

@@ -1,0 +1,169 @@
+"""The paired replay policy: what cancels, what is a regression, and what few replays cannot say."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ruleproof.core.evidence.exact import mcnemar
+from ruleproof.core.evidence.paired import CaseRound, PairedPolicy, PairedState, Replay, decide_paired
+from ruleproof.errors import Refused
+
+POLICY = PairedPolicy()
+
+
+def case(name, treated, control, kind="failure", metric="outcome"):
+    return CaseRound(
+        name,
+        kind,
+        tuple(Replay({metric: value}) for value in treated),
+        tuple(Replay({metric: value}) for value in control),
+    )
+
+
+def noisy(chance, mean, sd, count):
+    return [min(1.0, max(0.0, chance.gauss(mean, sd))) for _ in range(count)]
+
+
+def graded(effect, repeats, seed=1, sd=0.15):
+    chance = random.Random(seed)
+    failures = [
+        case(f"f{i}", noisy(chance, 0.3 + effect, sd, repeats), noisy(chance, 0.3, sd, repeats)) for i in range(3)
+    ]
+    wins = [case(f"w{i}", noisy(chance, 0.8, sd, repeats), noisy(chance, 0.8, sd, repeats), "win") for i in range(2)]
+    return failures + wins
+
+
+def test_a_clear_gain_on_the_failures_is_promoted():
+    verdict = decide_paired(graded(0.3, 5), POLICY, 0.05)
+    assert verdict.outcome == "promote"
+    assert verdict.pairs == 15
+    assert verdict.effect == pytest.approx(0.3, abs=0.12)
+    assert verdict.chance <= 0.05
+
+
+def test_regression_to_the_mean_is_no_gain():
+    """Every failure passes now, with the candidate and without it."""
+    verdict = decide_paired([case(f"f{i}", [1.0] * 5, [1.0] * 5) for i in range(3)], POLICY, 0.05)
+    assert (verdict.outcome, verdict.e_help, verdict.effect) == ("not_yet", pytest.approx(1.0), 0.0)
+
+
+def test_an_outage_is_evidence_of_nothing():
+    dead = CaseRound("f", "failure", (Replay(), Replay({"outcome": None})), (Replay({"outcome": 1.0}),))
+    verdict = decide_paired([dead] * 4, POLICY, 0.05)
+    assert (verdict.outcome, verdict.e_help, verdict.pairs, verdict.unusable) == ("not_yet", 1.0, 0, 4)
+    assert "no failure case" in verdict.reasons[0]
+
+
+def test_a_drop_within_the_noise_of_the_metric_is_no_regression():
+    chance, cases = random.Random(3), graded(0.3, 5)
+    for i in range(2):
+        steady = [Replay({"outcome": 0.8, "tone": value}) for value in noisy(chance, 0.55, 0.15, 5)]
+        before = [Replay({"outcome": 0.8, "tone": value}) for value in noisy(chance, 0.6, 0.15, 5)]
+        cases.append(CaseRound(f"t{i}", "win", tuple(steady), tuple(before)))
+    verdict = decide_paired(cases, POLICY, 0.05)
+    assert (verdict.outcome, verdict.harmed) == ("promote", ())
+
+
+def test_a_drop_beyond_the_noise_of_a_metric_retires_and_names_it():
+    chance, cases = random.Random(3), graded(0.3, 5)
+    for i in range(3):
+        worse = [Replay({"outcome": 0.8, "tone": value}) for value in noisy(chance, 0.2, 0.1, 5)]
+        before = [Replay({"outcome": 0.8, "tone": value}) for value in noisy(chance, 0.8, 0.1, 5)]
+        cases.append(CaseRound(f"t{i}", "win", tuple(worse), tuple(before)))
+    verdict = decide_paired(cases, POLICY, 0.05)
+    assert (verdict.outcome, verdict.harmed) == ("retire", ("tone",))
+    assert "tone" in verdict.reasons[0]
+
+
+def test_wins_that_are_lost_retire_a_rule_that_helps_its_failures():
+    cases = [case(f"f{i}", [1.0], [0.0]) for i in range(8)]
+    cases += [case(f"w{i}", [0.0], [1.0], "win") for i in range(10)] + [
+        case(f"v{i}", [1.0], [1.0], "win") for i in range(4)
+    ]
+    verdict = decide_paired(cases, POLICY, 0.05)
+    assert (verdict.outcome, verdict.harmed) == ("retire", ("outcome",))
+
+
+def test_one_ruined_case_holds_a_promotion_up_and_is_named():
+    cases = [*graded(0.4, 5), case("w9", [0.2] * 5, [0.9] * 5, "win")]
+    verdict = decide_paired(cases, POLICY, 0.05)
+    assert verdict.e_help >= 20
+    assert verdict.outcome in ("not_yet", "retire")
+    assert "outcome in w9" in verdict.suspected
+
+
+def test_few_replays_are_told_that_they_cannot_decide():
+    verdict = decide_paired([case(f"f{i}", [1.0], [0.0]) for i in range(3)], POLICY, 0.05)
+    assert verdict.outcome == "not_yet"
+    assert any("so few replays" in reason for reason in verdict.reasons)
+    assert verdict.pairs_needed is not None
+
+
+def test_a_useless_rule_is_inconclusive_at_the_limit_of_pairs():
+    cases = [case(f"f{i}", [float(i % 2)], [float(i // 2 % 2)]) for i in range(40)]
+    assert decide_paired(cases, PairedPolicy(most_pairs=40), 0.05).outcome == "inconclusive"
+
+
+def test_planned_pairs_are_judged_once_by_the_exact_test():
+    policy = PairedPolicy(planned_pairs=10)
+    gains = [case(f"f{i}", [1.0], [0.0]) for i in range(6)]
+    ties = [case(f"g{i}", [1.0], [1.0]) for i in range(4)]
+    early = decide_paired(gains, policy, 0.05)
+    assert (early.outcome, early.pairs_needed, early.chance) == ("not_yet", 4, 1.0)
+    done = decide_paired(gains + ties, policy, 0.05)
+    assert (done.outcome, done.exact_p) == ("promote", mcnemar(6, 0))
+    late = decide_paired(gains[:2] + ties + ties + gains, policy, 0.05)
+    assert late.outcome == "inconclusive"  # the pairs after the planned ones do not count
+
+
+def test_costs_are_told_and_a_price_without_a_gain_is_named():
+    rounds = [
+        CaseRound(
+            f"f{i}", "failure",
+            tuple(Replay({"outcome": 0.0}, {"tokens": 900.0 + i}) for _ in range(5)),
+            tuple(Replay({"outcome": 0.0}, {"tokens": 500.0 + i}) for _ in range(5)),
+        )
+        for i in range(3)
+    ]  # fmt: skip
+    verdict = decide_paired(rounds, POLICY, 0.05)
+    assert verdict.rows[-1].difference == pytest.approx(400.0)
+    assert any("at a price: tokens" in reason for reason in verdict.reasons)
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=30))
+@settings(max_examples=30, deadline=None)
+def test_the_fold_and_the_quick_look_agree_with_the_verdict(pairs):
+    cases = [case(f"f{i}", [float(one)], [float(other)]) for i, (one, other) in enumerate(pairs)]
+    state = PairedState(POLICY)
+    for each in cases:
+        state.add(each)
+    verdict = decide_paired(cases, POLICY, 0.05)
+    assert state.look(0.05) == verdict.outcome
+    assert state.verdict(0.05) == verdict
+    assert (state.pairs, state.e_help) == (verdict.pairs, verdict.e_help)
+
+
+@pytest.mark.parametrize("bad", [1.5, -0.1, float("nan")])
+def test_values_outside_the_range_are_refused_and_leave_no_trace(bad):
+    state = PairedState(POLICY)
+    state.add(case("f", [1.0], [0.0]))
+    before = state.verdict(0.05)
+    for wrong in (
+        case("g", [bad], [0.5]),
+        CaseRound("g", "win", (Replay({"outcome": 1.0}, {"tokens": -1.0}),), (Replay({"outcome": 1.0}),)),
+    ):
+        with pytest.raises(Refused):
+            state.add(wrong)
+    assert state.verdict(0.05) == before
+
+
+@pytest.mark.parametrize("bad", [{"harm_level": 0.0}, {"coverage": 1.0}, {"planned_pairs": -1}, {"most_pairs": 0}])
+def test_a_policy_out_of_range_is_refused(bad):
+    with pytest.raises(Refused):
+        PairedPolicy(**bad)
+    with pytest.raises(Refused):
+        decide_paired([], POLICY, 0.0)
