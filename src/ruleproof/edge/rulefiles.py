@@ -1,0 +1,178 @@
+"""Rule files in a checkout of the pool: listed, read, and created once, never changed.
+
+A link, a folder in a file's place or a name that is no rule file's is named and passed over; a file is read again only
+when it changed. Numbers are given under a lock, so two processes never share one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from ruleproof.codec.rulefile import read_rule, write_rule
+from ruleproof.core.ids import component, shown
+from ruleproof.core.problems import Problem
+from ruleproof.core.proposal import Place, Proposal, next_number, place_of, rule_id_of
+from ruleproof.edge import fs
+from ruleproof.errors import Refused, StoreError
+
+Read = tuple[Proposal | None, tuple[Problem, ...]]
+Make = Callable[[int, tuple[Proposal, ...]], Proposal | None]
+"""(free number, the writer's files) -> the proposal to write, or None to write nothing."""
+
+
+class RuleFiles:
+    """The rule files below `root`. Holds what it read, by the file's inode, size and time."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._read: dict[Place, tuple[object, Read]] = {}
+
+    def places(self, project: str) -> tuple[list[Place], list[Problem]]:
+        """Every rule file of `project`, sorted by path, and what lies there and is none."""
+        found: list[Place] = []
+        problems: list[Problem] = []
+        for harness in self._folders(("rules", component(project, "project")), problems):
+            places, named = self._list(project, harness)
+            found += places
+            problems += named
+        return found, problems
+
+    def projects(self) -> list[str]:
+        """The project keys that have a folder here."""
+        return list(self._folders(("rules",), []))
+
+    def find(self, project: str, ids: Iterable[str]) -> dict[str, list[Place]]:
+        """id -> its files: one, none, or several where a number was given twice. Lists only the writers in `ids`."""
+        component(project, "project")
+        wanted: dict[str, list[Place]] = {}
+        for rule in ids:
+            wanted.setdefault(rule_id_of(rule, ""), [])
+        for harness in {rule.partition("/")[0] for rule in wanted}:
+            numbers = {rule.partition("/")[2] for rule in wanted if rule.startswith(f"{harness}/")}
+            folder = ("rules", project, harness)
+            for name in fs.listdir(self.root.joinpath(*folder)) if self._real(folder) else ():
+                if name.partition("-")[0] in numbers and (place := place_of("/".join((*folder, name)))):
+                    wanted[place.rule_id].append(place)
+        return wanted
+
+    def read(self, place: Place) -> Read:
+        """The proposal at `place`, or the Problem that says why there is none. Never raises for what is on disk."""
+        path = self._path(place.path)
+        key = fs.stat_key(path)
+        held = self._read.get(place)
+        if held is not None and held[0] == key:
+            return held[1]
+        found: Read
+        try:
+            data = fs.read_bytes(path) if self._real(place.path.split("/")[:-1]) else None
+        except StoreError as error:
+            found = None, (Problem("unreadable-file", error.message, place.path),)
+        else:
+            missing = Problem("missing-file", "there is no such file", place.path)
+            found = (None, (missing,)) if data is None else read_rule(place, data)
+        self._read[place] = key, found
+        return found
+
+    def read_all(self, project: str) -> tuple[list[Proposal], list[Problem]]:
+        """Every proposal of `project`, sorted by path, and every complaint."""
+        places, problems = self.places(project)
+        proposals: list[Proposal] = []
+        for place in places:
+            proposal, named = self.read(place)
+            problems += named
+            if proposal is not None:
+                proposals.append(proposal)
+        return proposals, problems
+
+    def create(self, project: str, harness: str, make: Make, taken: Iterable[int] = ()) -> Proposal | None:
+        """Write the proposal that `make` gives under the next free number, and return it as it reads.
+
+        `taken`: numbers that must not be given although no file here has them. Raises StoreError when the disk refuses.
+        """
+        folder = ("rules", component(project, "project"), component(harness, "harness"))
+        fs.mkdir(self.root)
+        with fs.lock(self.root / ".rules.lock"):
+            self._make(folder)
+            while True:
+                places, _ = self._list(project, harness)
+                number = next_number((place.name for place in places), taken)
+                own = (self.read(place)[0] for place in places)
+                made = make(number, tuple(proposal for proposal in own if proposal is not None))
+                if made is None:
+                    return None
+                data = write_rule(made)
+                try:
+                    fs.create_exclusive(self._path(made.place.path), data)
+                except FileExistsError:
+                    taken = (*taken, number)
+                    continue
+                return read_rule(made.place, data)[0]
+
+    def put(self, path: str, data: bytes) -> None:
+        """Write what the pool holds at `path` (a rule file's); whatever stands there is replaced."""
+        if place_of(path) is None:
+            raise Refused(f"{shown(path)} is not the path of a rule file.", hint="Nothing was written.")
+        self._make(path.split("/")[:-1])
+        fs.write_atomic(self._path(path), data, sync=False)
+
+    def bytes_at(self, path: str) -> bytes | None:
+        """What stands at `path` now; None where there is no regular file."""
+        try:
+            return fs.read_bytes(self._path(path)) if self._real(path.split("/")[:-1]) else None
+        except StoreError:
+            return None
+
+    def _list(self, project: str, harness: str) -> tuple[list[Place], list[Problem]]:
+        places: list[Place] = []
+        problems: list[Problem] = []
+        for name in fs.listdir(self.root / "rules" / project / harness):
+            path = f"rules/{project}/{harness}/{name}"
+            place = place_of(path)
+            if place is not None:
+                places.append(place)
+            elif not name.startswith("."):
+                problems.append(Problem("no-rule-file", "its name is no rule file's; it is passed over", path, "info"))
+        counts = Counter(place.number for place in places)
+        for place in places:
+            if counts[place.number] > 1:
+                message = f"another file is {place.rule_id}, too"
+                problems.append(Problem("repeated-number", message, place.path, "warning"))
+        return places, problems
+
+    def _folders(self, parts: tuple[str, ...], problems: list[Problem]) -> Iterator[str]:
+        if not self._real(parts):
+            return
+        for name in fs.listdir(self.root.joinpath(*parts)):
+            where = "/".join((*parts, name))
+            try:
+                component(name)
+            except Refused as error:
+                problems.append(Problem("bad-name", error.message, where))
+                continue
+            if self._real((*parts, name)):
+                yield name
+            else:
+                problems.append(Problem("no-folder", "no real folder; it is passed over", where))
+
+    def _path(self, path: str) -> Path:
+        return self.root.joinpath(*path.split("/"))
+
+    def _real(self, parts: Iterable[str]) -> bool:
+        """Whether the folder exists and is reached through real folders alone."""
+        path = self.root
+        for part in parts:
+            path = path / part
+            if path.is_symlink() or not path.is_dir():
+                return False
+        return True
+
+    def _make(self, parts: Iterable[str]) -> None:
+        path = self.root
+        for part in parts:
+            path = path / part
+            if path.is_symlink() or (path.exists() and not path.is_dir()):
+                raise StoreError(f"{path} is no folder.", hint="Move it away; nothing was written through it.")
+            if not path.exists():
+                fs.mkdir(path)
