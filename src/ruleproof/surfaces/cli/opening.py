@@ -1,0 +1,44 @@
+"""How a command comes to its workspace. Only `init` and what is there to write first may make one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ruleproof.errors import Refused
+
+if TYPE_CHECKING:
+    from ruleproof.harness import Harness
+
+
+@contextmanager
+def opened(*, make: bool = False) -> Iterator[Harness]:
+    """The harness of the workspace that belongs to this folder, closed at the end.
+
+    Raises Refused where there is none and `make` is off, ConfigError or StoreError.
+    """
+    from ruleproof.config import HarnessConfig
+    from ruleproof.harness import Harness
+
+    config = HarnessConfig.load()
+    if not make and not config.root.is_dir():
+        raise Refused(
+            f"There is no workspace here: {config.root} does not exist.",
+            hint="`ruleproof init` makes one in the folder where you call it.",
+        )
+    harness = Harness.create(config)
+    try:
+        yield harness
+    finally:
+        harness.close()
+
+
+def distrust(harness: Harness) -> str:
+    """What to say of a workspace that is not trusted; empty where it is."""
+    if harness.trust.trusted:
+        return ""
+    return (
+        f"This workspace is not trusted ({harness.trust.reason}): none of its rules is in force. "
+        "Look at them with `ruleproof rules`; `ruleproof trust` puts them in force."
+    )
