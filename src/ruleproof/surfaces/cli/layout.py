@@ -5,6 +5,7 @@ Whatever stands in a cell is made one harmless line first. Layout is pure; `outp
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -15,6 +16,8 @@ GAP = "  "
 LEAST, MOST_OF_ID = 4, 34
 """A column is never narrower than that; the ids of one column are not cut below this."""
 LONGEST = 100_000
+
+_WORD = re.compile(r"(?:`[^`\s](?:[^`\n]{0,60}[^`\s])?`|\S)+")
 
 Cell = str | int | float | None
 
@@ -49,10 +52,13 @@ def _head(text: str, room: int) -> str:
 
 
 def wrap(text: str, room: int) -> list[str]:
-    """`text` in lines of at most `room` cells (>= 2), broken at spaces; a word that is longer is broken anywhere."""
+    """`text` in lines of at most `room` cells (>= 2), broken at spaces; a word that is longer is broken anywhere.
+
+    What stands in backticks is one word, so that a command can be copied.
+    """
     lines: list[str] = []
     line = ""
-    for word in text.split():
+    for word in _WORD.findall(text):
         if line and width(line) + 1 + width(word) <= room:
             line = f"{line} {word}"
             continue

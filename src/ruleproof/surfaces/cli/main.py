@@ -1,0 +1,123 @@
+"""The console entry point: the registries of commands, and the one place where an error becomes an exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from ruleproof.surfaces.cli import (
+    calibrate,
+    context,
+    doctor,
+    explain,
+    forget,
+    ingest,
+    init,
+    journal,
+    notices,
+    pause,
+    report,
+    rules,
+    status,
+    tool,
+    trial,
+    trust,
+)
+from ruleproof.surfaces.cli.exits import Exit
+from ruleproof.surfaces.cli.output import Output, Reply
+from ruleproof.surfaces.cli.verb import Verb, epilog, settings
+
+COMMANDS: tuple[tuple[str, Verb], ...] = (
+    ("init", init.init),
+    ("trust", trust.trust),
+    ("ingest", ingest.ingest),
+    ("report", report.report),
+    ("status", status.status),
+    ("context", context.context),
+    ("explain", explain.explain),
+    ("trial", trial.trial),
+    ("calibrate", calibrate.calibrate),
+    ("journal", journal.journal),
+    ("pause", pause.pause),
+    ("forget", forget.forget),
+    ("doctor", doctor.doctor),
+    ("tool", tool.tool),
+)
+GROUPS: tuple[tuple[str, Verb, tuple[tuple[str, Verb], ...]], ...] = (
+    ("notices", notices.notices, notices.COMMANDS),
+    ("rules", rules.rules, rules.COMMANDS),
+)
+"""Name, what the bare name does, and the commands below it."""
+
+HELP = """Rules that an agent learned from its own failures: kept, shown, tried and judged.
+
+A command works on the workspace that belongs to the folder where it is called, or on that of HARNESS_ROOT."""
+
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+"""What typer raises for a wrong command line; the module that defines it differs between versions."""
+
+
+def build() -> typer.Typer:
+    """The application, made of the two registries."""
+    app = typer.Typer(name="ruleproof", help=HELP, rich_markup_mode=None)
+    app.callback(invoke_without_command=True)(_top)
+    for name, function in COMMANDS:
+        app.command(name, epilog=epilog(function), context_settings=dict(settings(function)))(function)
+    for name, bare, commands in GROUPS:
+        group = typer.Typer(name=name, rich_markup_mode=None)
+        group.callback(invoke_without_command=True, epilog=epilog(bare))(bare)
+        for inner, function in commands:
+            group.command(inner, epilog=epilog(function), context_settings=dict(settings(function)))(function)
+        app.add_typer(group)
+    return app
+
+
+def _top(
+    ctx: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> Reply | None:
+    if ctx.invoked_subcommand is not None:
+        return None
+    if not version:
+        return Reply({}, ctx.get_help(), Exit.USAGE)
+    from importlib.metadata import version as version_of
+
+    found = version_of("ruleproof")
+    return Reply({"version": found}, f"ruleproof {found}")
+
+
+def run(arguments: Sequence[str], out: Output) -> int:
+    """Run one command line and print what it says. Returns the exit code; never raises."""
+    command = typer.main.get_command(build())
+    try:
+        with out.log():
+            said = command.main(list(arguments), prog_name="ruleproof", standalone_mode=False, obj=out)
+        return int(out.reply(said) if isinstance(said, Reply) else said or Exit.DONE)
+    except typer.Abort:
+        return int(out.failure(KeyboardInterrupt()))
+    except _UsageError as error:
+        out.json = "--json" in arguments[: _options_end(arguments)]  # it was not read as far as that
+        return int(_usage(error, out))
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else Exit.BUG
+    except BaseException as error:
+        return int(out.failure(error))
+
+
+def _options_end(arguments: Sequence[str]) -> int:
+    return arguments.index("--") if "--" in arguments else len(arguments)
+
+
+def _usage(error: BaseException, out: Output) -> Exit:
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "ruleproof"
+    said = getattr(error, "format_message", lambda: str(error))()
+    return out.usage(said, f"`{path} --help` shows how it is called.")
+
+
+def main() -> None:
+    """`ruleproof` on the command line."""
+    sys.exit(run(sys.argv[1:], Output(sys.stdout, sys.stderr)))

@@ -1,0 +1,201 @@
+"""`ruleproof rules`: list, show, search, add, retire, accept, and how a rule's trial stands."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ruleproof.core import ids
+from ruleproof.surfaces.cli.layout import facts, paragraph, table
+from ruleproof.surfaces.cli.opening import distrust, opened
+from ruleproof.surfaces.cli.output import Reply
+from ruleproof.surfaces.cli.verb import Verb, verb
+
+if TYPE_CHECKING:
+    from ruleproof.core.rule import Rule
+    from ruleproof.harness import Harness
+
+Status = Literal["candidate", "active", "retired"]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The rule, such as r-9772c134b8.")]
+All = Annotated[bool, typer.Option("--all", help="Retired rules too.")]
+WithStatus = Annotated[Status | None, typer.Option("--status", help="Only rules of this status.")]
+
+
+@verb("ruleproof rules", "ruleproof rules --all")
+def rules(ctx: typer.Context, all_: All = False, status: WithStatus = None) -> Reply | None:
+    """List, show, search, add, retire or accept rules.
+
+    Without a command it lists the live ones.
+    """
+    if ctx.invoked_subcommand is None:
+        return listed(all_, status)
+    if all_ or status:
+        raise typer.BadParameter(f"give --all and --status after `{ctx.invoked_subcommand}`", param_hint="rules")
+    return None
+
+
+@verb("ruleproof rules list", "ruleproof rules list --status retired --json")
+def list_(all_: All = False, status: WithStatus = None) -> Reply:
+    """List rules, oldest first.
+
+    The live ones, or as --all and --status say.
+    """
+    return listed(all_, status)
+
+
+def listed(everything: bool, status: Status | None) -> Reply:
+    """The rules of the workspace as a table."""
+    with opened() as harness:
+        found = [
+            rule
+            for rule in harness.rules.all()
+            if (rule.status == status if status else everything or rule.live or rule.status == "unknown")
+        ]
+        rows = [(rule.id, standing(harness, rule), ", ".join(rule.tags) or "(all tasks)", rule.rule) for rule in found]
+        data = {"rules": [value_of(harness, rule) for rule in found], "trusted": harness.trust.trusted}
+        text = table(("rule", "status", "tags", "text"), rows) if rows else "No rules."
+        warning = distrust(harness)
+    return Reply(data, text, notes=(warning,) if warning else ())
+
+
+@verb("ruleproof rules show r-9772c134b8")
+def show(rule_id: Id) -> Reply:
+    """Show one rule: its text, where it came from, how it stands."""
+    with opened() as harness:
+        rule = harness.rules.get(ids.rule_id(rule_id))
+        shown = [
+            ("rule", rule.id),
+            ("status", standing(harness, rule)),
+            ("text", rule.rule),
+            ("rationale", rule.rationale or None),
+            ("metric", rule.metric),
+            ("tags", ", ".join(rule.tags) or "none: it is global and stands in every context"),
+            ("added", f"{rule.created_at} by {rule.author or 'somebody'}"),
+            ("notice", rule.source_notice_id),
+            ("reason", rule.reason or None),
+            ("digest", rule.digest),
+        ]
+        return Reply({"rule": value_of(harness, rule)}, facts(shown))
+
+
+@verb("ruleproof rules search 'payment breach'", "ruleproof rules search refund --status retired")
+def search(
+    query: Annotated[str, typer.Argument(help="Words; tags count double.")],
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most this many.")] = 10,
+    status: WithStatus = None,
+) -> Reply:
+    """Find rules by words, best first, and say why each was found."""
+    with opened() as harness:
+        statuses = (status,) if status else ("active", "candidate")
+        found = harness.rules.ranked(query, limit=limit, statuses=statuses)
+        rows = [(ranked.rule.id, ranked.rule.status, ranked.score, ranked.why, ranked.rule.rule) for ranked in found]
+        data = [{**value_of(harness, ranked.rule), "score": ranked.score, "why": ranked.why} for ranked in found]
+    text = table(("rule", "status", "score", "why", "text"), rows) if rows else "No rule has a word of that."
+    return Reply({"rules": data}, text)
+
+
+@verb(
+    "ruleproof rules add 'Check the fare rules before a change.' --tag flights",
+    "ruleproof rules add - < rule.txt",
+)
+def add(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="One rule, in one sentence; - reads standard input.")],
+    rationale: Annotated[str, typer.Option(help="Why it exists.")] = "",
+    metric: Annotated[str | None, typer.Option(help="The metric that it is to improve.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="When it applies; none: always. May be repeated.")] = None,
+    notice: Annotated[
+        str | None, typer.Option(metavar="ID", help="The notice that it answers; gives tags too.")
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Try a text again that evidence retired.")] = False,
+) -> Reply:
+    """Add a rule.
+
+    It starts as a candidate, unless rule_validation is off. A live rule of the same text is returned instead.
+    """
+    from ruleproof.engine.add_rule import Draft
+
+    with opened(make=True) as harness:
+        if text == "-":
+            text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+        added = harness.rules.draft(Draft(text, rationale, notice, metric, tuple(tag or ()), "person", again))
+        rule = added.rule
+        said = (
+            f"{rule.id} was added as {rule.status}."
+            if added.created
+            else f"{rule.id} says the same; nothing was added."
+        )
+        if added.redacted:
+            said += f" Redacted before it was stored: {', '.join(added.redacted)}."
+        data = {"rule": value_of(harness, rule), "created": added.created, "redacted": list(added.redacted)}
+        warning = distrust(harness)
+    return Reply(data, paragraph(said), notes=(warning,) if warning else ())
+
+
+@verb("ruleproof rules retire r-9772c134b8 --reason 'a broader rule replaces it'")
+def retire(rule_id: Id, reason: Annotated[str, typer.Option(help="Why; kept with the rule.")] = "") -> Reply:
+    """Retire a rule.
+
+    Retired is final; the text may be added anew.
+    """
+    with opened() as harness:
+        rule = harness.rules.retire(rule_id, reason=reason)
+        return Reply({"rule": value_of(harness, rule)}, f"{rule.id} is retired.")
+
+
+@verb("ruleproof rules accept r-9772c134b8")
+def accept(rule_id: Id) -> Reply:
+    """Put a rule in force that an agent suggested (mode suggest)."""
+    from ruleproof.engine.change_rule import accept as accept_rule
+
+    with opened() as harness:
+        rule = accept_rule(harness.workspace, rule_id)
+        return Reply({"rule": value_of(harness, rule)}, f"{rule.id} is in force as {rule.status}.")
+
+
+@verb("ruleproof rules status r-9772c134b8")
+def status(rule_id: Id) -> Reply:
+    """Show how a rule's trial stands, and what that is worth."""
+    from ruleproof.surfaces.cli.trial import one
+
+    return one(rule_id)
+
+
+COMMANDS: tuple[tuple[str, Verb], ...] = (
+    ("list", list_),
+    ("show", show),
+    ("search", search),
+    ("add", add),
+    ("retire", retire),
+    ("accept", accept),
+    ("status", status),
+)
+
+
+def value_of(harness: Harness, rule: Rule) -> dict[str, object]:
+    """A rule as JSON: its record, the trial as of now, and whether it is in force."""
+    from dataclasses import replace
+
+    from ruleproof.codec.records import rule_to
+    from ruleproof.core.trial import TrialState
+
+    harness.workspace.refresh_trials()
+    trial = harness.workspace.trial_of(rule)
+    known = None if rule.trial is None and trial == TrialState() else trial
+    return {**rule_to(replace(rule, trial=known)), "in_force": in_force(harness, rule)}
+
+
+def in_force(harness: Harness, rule: Rule) -> bool:
+    """Whether the rule may stand in a context of this process."""
+    paused = harness.workspace.rulebook.all_paused or harness.config.pause
+    return rule.in_force and harness.trust.trusted and not paused
+
+
+def standing(harness: Harness, rule: Rule) -> str:
+    """The status in one word or two: what keeps a live rule out of force is said."""
+    if rule.live and rule.held:
+        return f"{rule.status}, waits for a person"
+    if rule.live and (rule.paused or harness.workspace.rulebook.all_paused or harness.config.pause):
+        return f"{rule.status}, paused"
+    return f"{rule.status}, not trusted" if rule.live and not harness.trust.trusted else rule.status

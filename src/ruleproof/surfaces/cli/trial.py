@@ -1,0 +1,130 @@
+"""`ruleproof trial`: which sessions a rule's trial counted, how they saw it, which it did not count and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ruleproof.core import ids
+from ruleproof.surfaces.cli.layout import facts, paragraph, table
+from ruleproof.surfaces.cli.opening import opened
+from ruleproof.surfaces.cli.output import Reply
+from ruleproof.surfaces.cli.verb import verb
+
+if TYPE_CHECKING:
+    from ruleproof.core.rule import Rule
+    from ruleproof.core.trial import Baseline, TrialState
+
+BIAS = (
+    "The baseline counts only sessions that journaled an incident or a recovery, so it is biased high, and a trial is "
+    "lenient about promotion."
+)
+
+
+@verb("ruleproof trial", "ruleproof trial r-9772c134b8")
+def trial(
+    rule: Annotated[str | None, typer.Argument(metavar="ID", help="One rule; without it every running trial.")] = None,
+) -> Reply:
+    """Show running trials, or one, session by session.
+
+    With an id: which sessions counted, how they saw the rule, which did not count and why, the baseline and its bias,
+    how many sessions are still needed, and what the figures are worth.
+    """
+    return running() if rule is None else one(rule)
+
+
+def running() -> Reply:
+    """Every running trial, one a line."""
+    from dataclasses import asdict
+
+    from ruleproof.engine.status import standing
+    from ruleproof.surfaces.cli.status import trials_table, uncounted_lines
+
+    with opened() as harness:
+        harness.workspace.refresh_trials()
+        needed = harness.config.rule_trial_min_sessions
+        found = tuple(standing(rule, harness.workspace.trial_of(rule), needed) for rule in harness.rules.candidates())
+    if not found:
+        return Reply({"trials": []}, "No trial runs.")
+    parts = [trials_table(found), uncounted_lines(found), paragraph(BIAS)]
+    return Reply({"trials": [asdict(one) for one in found]}, "\n\n".join(part for part in parts if part))
+
+
+def one(rule_id: str) -> Reply:
+    """The trial of one rule, whatever became of it."""
+    from ruleproof.toolset.standing import evidence_note, exposures
+
+    with opened() as harness:
+        rule, state = harness.rules.get(ids.rule_id(rule_id)), harness.rules.trial(rule_id)
+        needed = harness.config.rule_trial_min_sessions
+    note = evidence_note(state)
+    data = {
+        "rule_id": rule.id,
+        "status": rule.status,
+        "metric": rule.metric,
+        "started_at": state.started_at,
+        "birth_session": state.birth_session,
+        "baseline": {
+            "rate": state.baseline.rate,
+            "breached": state.baseline.breached,
+            "sessions": state.baseline.sessions,
+            "bias": BIAS,
+        },
+        "rate": state.rate,
+        "sessions_observed": len(state.observed),
+        "sessions_needed": needed,
+        "observed": [
+            {"session": session, "alerted": session in state.breached, "exposure": state.exposures.get(session)}
+            for session in state.observed
+        ],
+        "uncounted": [{"session": session, "why": why} for session, why in state.uncounted.items()],
+        "exposures": exposures(state),
+        "replay_attempts": state.replay_attempts,
+        "verdict": state.verdict,
+        "evidence": note,
+    }
+    return Reply(data, _text(rule, state, needed, note))
+
+
+def _text(rule: Rule, state: TrialState, needed: int, note: str) -> str:
+    left = max(0, needed - len(state.observed))
+    more = (
+        f"{left} more until the verdict"
+        if left and rule.status == "candidate"
+        else "enough for a verdict"
+        if not left
+        else ""
+    )
+    parts = [
+        facts(
+            [
+                ("rule", f"{rule.id} ({rule.status})"),
+                ("text", rule.rule),
+                ("metric", rule.metric or "any"),
+                ("baseline", _baseline(state.baseline)),
+                ("seen", f"{len(state.observed)} of {needed} sessions" + (f"; {more}" if more else "")),
+                (
+                    "alerted",
+                    f"{len(state.breached)} of {len(state.observed)} (rate {state.rate:.2f})"
+                    if state.observed
+                    else None,
+                ),
+                ("replays", f"{state.replay_attempts} inconclusive" if state.replay_attempts else None),
+                ("verdict", state.verdict or None),
+            ]
+        )
+    ]
+    if state.observed:
+        hit = set(state.breached)
+        rows = [(s, state.exposures.get(s, "not recorded"), "yes" if s in hit else "no") for s in state.observed]
+        parts.append(table(("session that counts", "saw the rule", "alerted"), rows))
+    if state.uncounted:
+        parts.append(table(("session that does not count", "why"), list(state.uncounted.items())))
+    return "\n\n".join([*parts, paragraph(note), paragraph(BIAS)])
+
+
+def _baseline(baseline: Baseline) -> str:
+    if not baseline.sessions:
+        return "1.00 (no history: the rule was written against a live failure)"
+    return f"{baseline.rate:.2f} ({baseline.breached} of {baseline.sessions} sessions with an incident or a recovery)"
