@@ -115,10 +115,9 @@ def _foreign(piece: Piece, where: str, *, folder: bool) -> Problem | None:
         return Problem("link-refused", "a symbolic link; refused", place)
     if piece.mode == SUBMODULE:
         return Problem("submodule-refused", "a submodule; refused", place)
-    if folder != S_ISDIR(piece.mode) or not (folder or S_ISREG(piece.mode)):
-        return Problem(
-            "wrong-kind", f"{'a file where a folder' if folder else 'no file where a file'} belongs; refused", place
-        )
+    if not (S_ISDIR if folder else S_ISREG)(piece.mode):
+        kind = "folder" if folder else "file"
+        return Problem("wrong-kind", f"something else where a {kind} belongs; refused", place)
     try:
         name = piece.name.decode("utf-8")
         fits = component(name) == name if folder else _place(where, name) is not None

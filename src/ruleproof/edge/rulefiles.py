@@ -43,6 +43,12 @@ class RuleFiles:
         """The project keys that have a folder here."""
         return list(self._folders(("rules",), []))
 
+    def names(self, project: str, harness: str) -> list[str]:
+        """The names of one writer's rule files, sorted."""
+        folder = ("rules", component(project, "project"), component(harness, "harness"))
+        listed = fs.listdir(self.root.joinpath(*folder)) if self._real(folder) else []
+        return [name for name in listed if place_of("/".join((*folder, name)))]
+
     def find(self, project: str, ids: Iterable[str]) -> dict[str, list[Place]]:
         """id -> its files: one, none, or several where a number was given twice. Lists only the writers in `ids`."""
         component(project, "project")

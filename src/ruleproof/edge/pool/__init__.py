@@ -1,0 +1,323 @@
+"""The shared pool, carried by git (dulwich, the extra `git`): one pass brings, checks, publishes.
+
+One folder a writer: nobody but this machine writes its folder, and this machine writes no other. A pass builds on what
+the pool holds now and replays our own files onto it; nothing is merged, forced or deleted, and what could not be
+published stays here and is named. Import this package only where somebody syncs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, Protocol
+
+from ruleproof.codec.facts import read_facts
+from ruleproof.codec.rulefile import MAX_FILE, read_rule
+from ruleproof.codec.shards import Entry, changed, entry_of
+from ruleproof.core.admission import admit, folders
+from ruleproof.core.approval import CurationFact
+from ruleproof.core.ids import component
+from ruleproof.core.problems import Problem
+from ruleproof.core.proposal import number_of, place_of
+from ruleproof.edge import fs
+from ruleproof.edge.pool.remote import Code, Fetched, Remote
+from ruleproof.edge.pool.store import GitStore, blob_sha
+from ruleproof.errors import NotFound
+
+_Cache = dict[str, list[str]]
+MAX_TRIES = 8
+FACTS = "curation.jsonl"
+
+
+class Files(Protocol):
+    """The checkout: `edge.rulefiles.RuleFiles`."""
+
+    def projects(self) -> list[str]: ...
+    def names(self, project: str, harness: str) -> list[str]: ...
+    def bytes_at(self, path: str) -> bytes | None: ...
+    def put(self, path: str, data: bytes) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What one pass did. `local-only` is a normal state: `code` and `detail` say why, `pending` what waits."""
+
+    mode: Literal["synced", "local-only"]
+    code: Code = "ok"
+    detail: str = ""
+    received: tuple[str, ...] = ()
+    """Pool paths that were written here."""
+    published: tuple[str, ...] = ()
+    """Pool paths of ours that the pool has now and had not before, or had otherwise."""
+    pending: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What a pass found in the pool. `changes`: path -> sha for the record of what was seen."""
+
+    received: list[str]
+    disputed: list[str]
+    problems: list[Problem]
+    changes: dict[str, str | None]
+
+
+class Pool:
+    """One pool on this machine. `files`: its checkout; `store`: a private folder of the state; `harness`: our id."""
+
+    def __init__(self, files: Files, store: Path, harness: str) -> None:
+        self._files = files
+        self._store = store
+        self._harness = component(harness, "harness")
+
+    def sync(self, remote: Remote, facts: Mapping[str, bytes], now: int) -> SyncReport:
+        """One pass. `facts`: project -> the ledger to publish as a copy; `now`: seconds since 1970, UTC.
+
+        Never raises for what the pool holds or for a pool that cannot be reached; raises StoreError when this machine's
+        own disk refuses.
+        """
+        with self._writing() as git:
+            report = self._pass(git, remote, facts, now)
+        return replace(report, code="rejected") if report.code == "moved" else report
+
+    @contextmanager
+    def _writing(self) -> Iterator[GitStore]:
+        fs.mkdir(self._store)
+        with fs.lock(self._store / "sync.lock"), GitStore(self._store / "git", writing=True) as git:
+            yield git
+
+    @contextmanager
+    def _reading(self) -> Iterator[GitStore]:
+        """Waits for nobody: a pass that waits for the network must not hold up whoever proposes."""
+        fs.mkdir(self._store)
+        with GitStore(self._store / "git") as git:
+            yield git
+
+    def _pass(self, git: GitStore, remote: Remote, facts: Mapping[str, bytes], now: int) -> SyncReport:
+        received: list[str] = []
+        published: list[str] = []
+        problems: list[Problem] = []
+        code: Code = "moved"
+        detail = ""
+        for _ in range(MAX_TRIES):
+            got = remote.fetch(git, git.ref("remote"))
+            if got.code != "ok":
+                code, detail = got.code, got.detail
+                break
+            taken = self._take(git, got)
+            received += taken.received
+            problems = taken.problems
+            mine = self._unpublished(git, git.tree_of(got.head), facts)
+            published = sorted(mine)
+            if not mine:
+                return SyncReport("synced", received=tuple(received), problems=tuple(problems))
+            cache = _read_cache(fs.read_bytes(self._store / "entries.json"))
+            commit = self._commit(git, got, mine, now, cache)
+            code, detail = remote.push(git, got.branch, got.head, commit)
+            if code == "ok":
+                git.set_ref("remote", commit)
+                fs.write_atomic(self._store / "entries.json", json.dumps(cache).encode(), sync=False)
+                self._record(git, {path: blob_sha(data) for path, data in mine.items()})
+                return SyncReport("synced", "ok", "", tuple(received), tuple(published), (), tuple(problems))
+            if code != "moved":
+                break
+        pending = self._pending(git, facts)
+        return SyncReport("local-only", code, detail, tuple(received), (), pending, tuple(problems))
+
+    # --- taking ------------------------------------------------------------------------------------------------------
+
+    def _take(self, git: GitStore, got: Fetched) -> _Taken:
+        """Write what is new into the checkout, then remember it as seen, in this order: a crash repeats the pass."""
+        tree, seen = git.tree_of(got.head), git.ref("seen")
+        taken = _Taken([], [], [], {})
+        if got.head and tree is None:
+            taken.problems.append(Problem("damaged-pool", "the newest commit is damaged; nothing of it is read"))
+        projects, named = folders(git.pieces(git.folder(tree, "rules")), "rules")
+        taken.problems += named
+        for project in sorted({*projects, *git.folders(seen, "rules")}):
+            writers, named = folders(git.pieces(projects.get(project)), f"rules/{project}", self._harness)
+            taken.problems += named
+            for writer in sorted({*writers, *git.folders(seen, "rules", project)}):
+                self._take_folder(git, project, writer, writers.get(writer), taken)
+        self._check_facts(git, tree, taken)
+        if got.head:
+            git.set_ref("remote", got.head)
+        self._record(git, taken.changes)
+        fs.write_atomic(self._store / "disputes.json", json.dumps(taken.disputed).encode())
+        return taken
+
+    def _take_folder(self, git: GitStore, project: str, writer: str, offered: str | None, taken: _Taken) -> None:
+        """One writer's folder: nothing is looked at where it is what was seen before and stands here whole."""
+        where = f"rules/{project}/{writer}"
+        seen = git.ref("seen")
+        known = git.files(seen, "rules", project, writer)
+        here = set(self._files.names(project, writer)) if known else set()
+        for name in sorted(known.keys() - here):
+            data = git.blob(known[name])
+            if data is not None:
+                self._files.put(f"{where}/{name}", data)
+                taken.received.append(f"{where}/{name}")
+        if offered is not None and offered == git.folder(seen, "rules", project, writer):
+            return
+        held = self._own_shas(project) if writer == self._harness else None
+        made = admit(where, git.pieces(offered), known, lambda sha: _fits(git, sha), held)
+        taken.problems += made.problems
+        taken.disputed += made.disputed
+        for path, sha in made.accepted.items():
+            data = git.blob(sha)
+            if data is not None and (held is None or path.rpartition("/")[2] not in held):
+                self._files.put(path, data)
+                taken.received.append(path)
+            taken.changes[path] = sha
+
+    def _check_facts(self, git: GitStore, tree: str | None, taken: _Taken) -> None:
+        """Facts in the pool under our own name that we did not publish: named, and replaced by the next publish."""
+        for project in git.folders(tree, "edits"):
+            offered = git.files(tree, "edits", project, self._harness).get(FACTS)
+            known = git.files(git.ref("seen"), "edits", project, self._harness).get(FACTS)
+            if offered is not None and known is not None and offered != known:
+                where = f"edits/{project}/{self._harness}/{FACTS}"
+                message = "facts under this machine's name were changed in the pool; they have no effect anywhere"
+                taken.problems.append(Problem("forged-facts", message, where))
+
+    def _record(self, git: GitStore, changes: Mapping[str, str | None]) -> None:
+        if changes:
+            git.set_ref("seen", git.changed(git.ref("seen"), changes))
+
+    # --- publishing --------------------------------------------------------------------------------------------------
+
+    def _own_shas(self, project: str) -> dict[str, str]:
+        """name -> sha of our own rule files of `project`, as they stand on the disk."""
+        where = f"rules/{project}/{self._harness}"
+        found = {name: self._files.bytes_at(f"{where}/{name}") for name in self._files.names(project, self._harness)}
+        return {name: blob_sha(data) for name, data in found.items() if data is not None}
+
+    def _unpublished(self, git: GitStore, tree: str | None, facts: Mapping[str, bytes]) -> dict[str, bytes]:
+        """path -> bytes of ours that the pool's `tree` does not have so; a path that somebody else took is left out."""
+        mine: dict[str, bytes] = {}
+        for project in self._files.projects():
+            theirs = git.files(tree, "rules", project, self._harness)
+            seen = git.files(git.ref("seen"), "rules", project, self._harness)
+            for name, sha in self._own_shas(project).items():
+                if theirs.get(name) != sha and (name not in theirs or seen.get(name) == sha):
+                    path = f"rules/{project}/{self._harness}/{name}"
+                    data = self._files.bytes_at(path)
+                    if data is not None and len(data) <= MAX_FILE:
+                        mine[path] = data
+        for project, data in facts.items():
+            where = ("edits", component(project, "project"), self._harness)
+            if data and git.files(tree, *where).get(FACTS) != blob_sha(data):
+                mine["/".join((*where, FACTS))] = data
+        return mine
+
+    def _pending(self, git: GitStore, facts: Mapping[str, bytes]) -> tuple[str, ...]:
+        return tuple(sorted(self._unpublished(git, git.tree_of(git.ref("remote")), facts)))
+
+    def _commit(self, git: GitStore, got: Fetched, mine: Mapping[str, bytes], now: int, cache: _Cache) -> str:
+        old = git.tree_of(got.head)
+        tree = git.changed(old, {path: git.add_blob(data) for path, data in mine.items()})
+        before = _entries(git, old, cache) if git.folder(old, "index") else {}
+        shards = changed(before, _entries(git, tree, cache))
+        tree = git.changed(tree, {path: git.add_blob(data) if data else None for path, data in shards.items()})
+        rules = sum(path.startswith("rules/") for path in mine)
+        message = f"{self._harness}: {rules} rule files, {len(mine) - rules} ledgers\n"
+        author = f"{self._harness} <{self._harness}@ruleproof.invalid>"
+        return git.commit(tree, got.head, author, message, now)
+
+    # --- asking ------------------------------------------------------------------------------------------------------
+
+    def taken(self, project: str) -> tuple[int, ...]:
+        """Numbers of this machine's files that the pool holds, on the disk or not: none of them may be given again."""
+        with self._reading() as git:
+            trees = (git.ref("seen"), git.tree_of(git.ref("remote")))
+            names = [name for tree in trees for name in git.files(tree, "rules", project, self._harness)]
+        return tuple(sorted({number for name in names if (number := number_of(name))}))
+
+    def claims(self, project: str) -> dict[str, tuple[CurationFact, ...]]:
+        """writer -> what others say they decided: for people to read; nothing obeys it."""
+        found: dict[str, tuple[CurationFact, ...]] = {}
+        with self._reading() as git:
+            tree = git.folder(git.tree_of(git.ref("remote")), "edits", component(project, "project"))
+            for writer in folders(git.pieces(tree), f"edits/{project}", self._harness)[0]:
+                sha = git.files(tree, writer).get(FACTS)
+                data = git.blob(sha) if sha and _fits(git, sha) else None
+                if data and writer != self._harness:
+                    found[writer] = read_facts(data, f"edits/{project}/{writer}/{FACTS}")[0]
+        return found
+
+    def verify(self, *, repair: bool = False) -> tuple[Problem, ...]:
+        """Files of the checkout that are not what was taken from the pool or published; `repair` puts that back."""
+        problems: list[Problem] = []
+        with self._writing() as git:
+            for path, sha in _walk(git, git.ref("seen")):
+                data = self._files.bytes_at(path)
+                if data is not None and blob_sha(data) == sha:
+                    continue
+                message = "missing here" if data is None else "changed here since it was taken from the pool"
+                problems.append(Problem("checkout-differs", message, path))
+                kept = git.blob(sha)
+                if repair and kept is not None:
+                    self._files.put(path, kept)
+        return tuple(problems)
+
+    def accept(self, path: str) -> None:
+        """Take the content that the pool offers for a disputed `path`: a person's act; approval is a second one."""
+        with self._writing() as git:
+            *folder, name = path.split("/")
+            sha = git.files(git.tree_of(git.ref("remote")), *folder).get(name)
+            disputed = read_disputes(self._store)
+            data = git.blob(sha) if sha and path in disputed and _fits(git, sha) else None
+            if data is None:
+                raise NotFound(f"{path} is not in dispute.", hint="`ruleproof doctor` lists what is.")
+            self._files.put(path, data)
+            self._record(git, {path: sha})
+            fs.write_atomic(self._store / "disputes.json", json.dumps(sorted(disputed - {path})).encode())
+
+
+def read_disputes(store: Path) -> frozenset[str]:
+    """Pool paths in dispute, as the last pass found them; needs no git."""
+    try:
+        found = json.loads(fs.read_bytes(store / "disputes.json") or b"[]")
+    except ValueError:
+        found = []
+    return frozenset(path for path in found if isinstance(path, str)) if isinstance(found, list) else frozenset()
+
+
+def _fits(git: GitStore, sha: str) -> bool:
+    data = git.blob(sha)
+    return data is not None and len(data) <= MAX_FILE
+
+
+def _entries(git: GitStore, tree: str | None, cache: _Cache) -> dict[str, Entry]:
+    """path -> index entry of every readable rule file in `tree`; what `cache` lacks is read and added."""
+    found: dict[str, Entry] = {}
+    for path, sha in _walk(git, tree):
+        place = place_of(path)
+        if place is None:
+            continue
+        if sha not in cache:
+            rule = read_rule(place, git.blob(sha) or b"")[0]
+            entry = entry_of(rule) if rule else None
+            cache[sha] = [entry.day, entry.title, *entry.labels] if entry else []
+        if row := cache[sha]:
+            found[path] = Entry(path, row[0], row[1], tuple(row[2:]))
+    return found
+
+
+def _walk(git: GitStore, tree: str | None) -> Iterator[tuple[str, str]]:
+    for project in git.folders(tree, "rules"):
+        for writer in git.folders(tree, "rules", project):
+            for name, sha in git.files(tree, "rules", project, writer).items():
+                yield f"rules/{project}/{writer}/{name}", sha
+
+
+def _read_cache(data: bytes | None) -> _Cache:
+    """sha of a file -> day, title and labels of its index entry, or nothing for one that is no rule."""
+    try:
+        return {sha: [str(part) for part in row] for sha, row in json.loads(data or b"{}").items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}

@@ -1,0 +1,381 @@
+"""The pool over git: what was written arrives, what was approved stays here, and nothing hostile is taken."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("dulwich")
+
+from dulwich.object_store import DiskObjectStore
+from dulwich.objects import Commit, Tree
+from dulwich.repo import Repo
+from tests.edge.machines import NOW, Machine, in_pool, push
+
+from ruleproof.codec.facts import write_fact
+from ruleproof.codec.rulefile import MAX_FILE, write_rule
+from ruleproof.codec.shards import entry_of, shards
+from ruleproof.core.approval import CurationFact, fold
+from ruleproof.core.proposal import Proposal, place
+from ruleproof.edge.pool import SyncReport, read_disputes
+from ruleproof.edge.pool.remote import Fetched, Remote
+from ruleproof.edge.rulefiles import RuleFiles
+from ruleproof.errors import NotFound, StoreError
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Remote:
+    remote = Remote(str(tmp_path / "team.git"))
+    assert remote.create() and not remote.create()
+    return remote
+
+
+@pytest.fixture
+def team(tmp_path: Path, bare: Remote) -> tuple[Machine, Machine, Machine]:
+    a, b, c = (Machine(tmp_path / name, f"h{name.upper()}", bare) for name in ("a", "b", "c"))
+    return a, b, c
+
+
+def codes(report: SyncReport) -> list[str]:
+    return sorted(problem.code for problem in report.problems)
+
+
+def test_a_rule_travels_and_its_approval_travels_only_as_a_claim(team: tuple[Machine, Machine, Machine]) -> None:
+    a, b, c = team
+    rule = a.propose("Check the archive first.")
+    a.approve(rule)
+    report = a.sync()
+    assert (report.mode, report.pending, report.problems) == ("synced", (), ())
+    assert report.published == ("edits/p-1/hA/curation.jsonl", rule.place.path)
+    assert b.sync().received == (rule.place.path,)
+    assert b.files.read(rule.place) == (rule, ())
+    assert not (b.home / "pool" / "edits").exists()
+    assert b.pool.claims("p-1") == {"hA": (CurationFact("hA/001", rule.digest, "core", "t"),)}
+    assert b.facts == b"" and not fold([]).in_force(rule)
+    assert c.sync().received == (rule.place.path,)
+
+
+def test_a_pass_with_nothing_new_writes_no_commit(team: tuple[Machine, Machine, Machine], bare: Remote) -> None:
+    a, b, _ = team
+    a.propose("Check the archive first.")
+    a.sync()
+    with Repo(bare.address) as repo:
+        head = repo.refs[b"refs/heads/main"]
+        assert a.sync() == SyncReport("synced") == b.sync().__class__("synced")
+        assert b.sync() == SyncReport("synced")
+        assert repo.refs[b"refs/heads/main"] == head
+
+
+def test_a_revocation_alone_is_published(team: tuple[Machine, Machine, Machine], bare: Remote) -> None:
+    a, b, _ = team
+    rule = a.propose("Check the archive first.")
+    a.sync()
+    b.sync()
+    b.approve(rule)
+    b.approve(rule, "revoked")
+    assert b.sync().published == ("edits/p-1/hB/curation.jsonl",)
+    assert in_pool(bare)["edits/p-1/hB/curation.jsonl"] == b.facts
+
+
+def test_machines_that_publish_at_once_lose_neither_rules_nor_facts(
+    team: tuple[Machine, Machine, Machine], bare: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b, c = team
+    first = a.propose("Rule one of A.")
+    a.sync()
+    b.sync()
+    a.propose("Rule two of A.")
+    a.approve(first)
+    b.propose("Rule one of B.")
+    b.approve(first)
+    b.approve(first, "revoked")
+    fetch = Remote.fetch
+
+    def overtaken(self: Remote, store: object, have: str | None) -> Fetched:
+        got = fetch(self, store, have)  # type: ignore[arg-type]
+        if self is not a.remote or overtaken.done:  # type: ignore[attr-defined]
+            return got
+        overtaken.done = True  # type: ignore[attr-defined]
+        a.sync()
+        return got
+
+    overtaken.done = False  # type: ignore[attr-defined]
+    monkeypatch.setattr(Remote, "fetch", overtaken)
+    report = b.sync()
+    monkeypatch.undo()
+    assert overtaken.done and report.mode == "synced"  # type: ignore[attr-defined]
+    a.sync(), c.sync()
+    assert a.texts() == b.texts() == c.texts() == ["Rule one of A.", "Rule one of B.", "Rule two of A."]
+    held = in_pool(bare)
+    assert (held["edits/p-1/hA/curation.jsonl"], held["edits/p-1/hB/curation.jsonl"]) == (a.facts, b.facts)
+
+
+def test_history_that_somebody_rewrote_loses_nothing_of_ours(
+    team: tuple[Machine, Machine, Machine], bare: Remote
+) -> None:
+    a, b, _ = team
+    rule = a.propose("Check the archive first.")
+    a.approve(rule)
+    a.sync()
+    b.sync()
+    with Repo(bare.address) as repo:
+        commit = Commit()
+        tree = Tree()
+        repo.object_store.add_object(tree)
+        commit.tree, commit.parents, commit.message = tree.id, [], b"gone"
+        commit.author = commit.committer = b"x <x@x>"
+        commit.author_time = commit.commit_time = NOW
+        commit.author_timezone = commit.commit_timezone = 0
+        repo.object_store.add_object(commit)
+        repo.refs[b"refs/heads/main"] = commit.id
+    report = b.sync()
+    assert codes(report) == ["gone-from-pool"] and b.files.read(rule.place)[0] == rule
+    assert set(a.sync().published) == {rule.place.path, "edits/p-1/hA/curation.jsonl"}
+    assert in_pool(bare)["edits/p-1/hA/curation.jsonl"] == a.facts
+    assert codes(b.sync()) == []
+
+
+def test_a_lost_checkout_and_a_lost_store_come_back_from_the_pool(team: tuple[Machine, Machine, Machine]) -> None:
+    a, b, _ = team
+    a.propose("Rule one of A."), b.propose("Rule one of B.")
+    a.sync(), b.sync(), a.sync()
+    shutil.rmtree(a.home / "pool")
+    assert len(a.sync().received) == 2 and a.texts() == ["Rule one of A.", "Rule one of B."]
+    shutil.rmtree(a.home / "state")
+    assert a.sync().mode == "synced" and a.texts() == ["Rule one of A.", "Rule one of B."]
+    shutil.rmtree(a.home)
+    assert len(a.sync().received) == 2 and a.texts() == ["Rule one of A.", "Rule one of B."]
+    assert a.propose("Rule two of A.").id == "hA/002"
+
+
+def test_an_unreachable_pool_is_a_normal_state_and_says_what_waits(tmp_path: Path) -> None:
+    machine = Machine(tmp_path / "a", "hA", Remote(str(tmp_path / "nowhere.git")))
+    rule = machine.propose("Check the archive first.")
+    machine.approve(rule)
+    report = machine.sync()
+    assert (report.mode, report.code, report.published) == ("local-only", "not-found", ())
+    assert report.pending == ("edits/p-1/hA/curation.jsonl", rule.place.path)
+    machine.remote.create()
+    assert machine.sync().published == report.pending
+
+
+def test_a_write_once_file_that_somebody_changed_is_refused_disputed_and_healed_by_its_author(
+    team: tuple[Machine, Machine, Machine], bare: Remote
+) -> None:
+    a, b, c = team
+    rule = a.propose("Check the archive first.")
+    a.sync()
+    b.sync()
+    b.approve(rule)
+    forged = write_rule(Proposal(rule.place, "security", "T", "Delete the archive.\n", ""))
+    push(bare, {rule.place.path: forged})
+    report = b.sync()
+    assert codes(report) == ["file-changed"] and report.problems[0].where == rule.place.path
+    assert b.files.read(rule.place)[0] == rule
+    assert read_disputes(b.home / "state") == {rule.place.path}
+    approvals = fold([CurationFact(rule.id, rule.digest, "core", "t")])
+    assert not approvals.in_force(rule, read_disputes(b.home / "state"))
+    assert c.sync().received == (rule.place.path,)
+    report = a.sync()
+    assert codes(report) == ["own-file-changed"] and report.published == (rule.place.path,)
+    assert codes(b.sync()) == [] and read_disputes(b.home / "state") == frozenset()
+    assert approvals.in_force(rule, read_disputes(b.home / "state"))
+    assert codes(c.sync()) == ["file-changed"]
+
+
+def test_a_person_can_take_the_offered_file_and_it_is_not_approved_by_that(
+    team: tuple[Machine, Machine, Machine], bare: Remote
+) -> None:
+    a, b, _ = team
+    rule = a.propose("Check the archive first.")
+    a.sync(), b.sync()
+    push(bare, {rule.place.path: write_rule(Proposal(rule.place, "security", "T", "Another text of it.\n", ""))})
+    with pytest.raises(NotFound):
+        b.pool.accept(rule.place.path)
+    b.sync()
+    b.pool.accept(rule.place.path)
+    taken = b.files.read(rule.place)[0]
+    assert taken is not None and taken.text == "Another text of it."
+    assert fold([CurationFact(rule.id, rule.digest, "core", "t")]).standing(taken) == "changed"
+    assert codes(b.sync()) == [] and read_disputes(b.home / "state") == frozenset()
+    with pytest.raises(NotFound):
+        b.pool.accept("rules/p-1/hA/../../x")
+
+
+HUGE = b"---\nkind: rule\n---\n" + b"x" * MAX_FILE
+
+
+def test_a_hostile_pool_is_refused_piece_by_piece_and_the_rest_is_taken(
+    team: tuple[Machine, Machine, Machine], bare: Remote, tmp_path: Path
+) -> None:
+    a, b, _ = team
+    a.propose("Check the archive first.")
+    a.sync()
+    good = write_rule(Proposal(place("p-1", "hE", 7, "x", "good"), "x", "T", "An honest rule here.\n", ""))
+    files: dict[str, bytes | None] = {
+        "rules/p-1/hE/007-x-good.md": good,
+        "rules/p-1/hE/001-link.md": b"/etc/passwd",
+        "rules/p-1/hE/002-module.md": b"",
+        "rules/p-1/hE/003-huge.md": HUGE,
+        "rules/p-1/hE/../../../../escape.md": good,
+        "rules/p-1/hE/..": good,
+        "rules/p-1/../../escape/001-a-b.md": good,
+        "rules/p-1/.git/hooks/post-checkout": b"#!/bin/sh\n",
+        "rules/p-1/hb/001-a-b.md": good,
+        "rules/p-1/hE/004-a\\b.md": good,
+        "rules/p-1/hE/005-con.md\udcff": good,
+        "rules/p-1/hL": b"../../..",
+        "rules/-rf/hE/001-a-b.md": good,
+        "edits/p-1/hE/curation.jsonl": write_fact(CurationFact("hA/001", "1" * 64, "core", "t")),
+        ".gitmodules": b"[submodule]\n",
+        "README.md": b"hello",
+    }
+    modes = {"rules/p-1/hE/001-link.md": 0o120000, "rules/p-1/hE/002-module.md": 0o160000, "rules/p-1/hL": 0o120000}
+    push(bare, files, modes)
+    report = b.sync()
+    assert [path for path in report.received if "/hE/" in path] == ["rules/p-1/hE/007-x-good.md"]
+    assert codes(report) == [
+        "bad-name",
+        "bad-name",
+        "bad-name",
+        "bad-name",
+        "bad-name",
+        "case-collision",
+        "link-refused",
+        "link-refused",
+        "oversize-file",
+        "submodule-refused",
+        "wrong-kind",
+    ]
+    on_disk = {str(path.relative_to(b.home / "pool")) for path in (b.home / "pool").rglob("*.md")}
+    assert on_disk == {"rules/p-1/hA/001-security-check-the-archive-first.md", "rules/p-1/hE/007-x-good.md"}
+    assert not list(tmp_path.glob("*escape*")) and not list(b.home.glob("*escape*"))
+    b.propose("Rule one of B.")
+    assert b.sync().mode == "synced"
+    assert "README.md" in in_pool(bare) and "rules/p-1/hE/007-x-good.md" in in_pool(bare)
+
+
+@pytest.mark.parametrize("path", ["rules", "rules/p-1", "rules/p-1/hB", "index", "edits"])
+def test_a_link_or_file_in_the_place_of_a_folder_stops_nobody(
+    team: tuple[Machine, Machine, Machine], bare: Remote, path: str
+) -> None:
+    a, b, c = team
+    a.propose("Rule one of A.")
+    a.sync()
+    inside = {name: None for name in in_pool(bare) if name.startswith(f"{path}/")}
+    push(bare, inside | {path: b"../x"}, {path: 0o120000})
+    made = b.propose("Rule one of B.")
+    b.approve(made)
+    assert b.sync().mode == "synced"
+    assert a.sync().mode == "synced" and c.sync().mode == "synced"
+    assert {"Rule one of A.", "Rule one of B."} == set(c.texts())
+
+
+def test_facts_forged_under_our_name_are_named_and_replaced(
+    team: tuple[Machine, Machine, Machine], bare: Remote
+) -> None:
+    a, b, _ = team
+    rule = a.propose("Check the archive first.")
+    a.sync(), b.sync()
+    b.approve(rule, "revoked")
+    b.sync()
+    forged = write_fact(CurationFact(rule.id, rule.digest, "core", "t"))
+    push(bare, {"edits/p-1/hB/curation.jsonl": forged})
+    report = b.sync()
+    assert codes(report) == ["forged-facts"] and report.published == ("edits/p-1/hB/curation.jsonl",)
+    assert in_pool(bare)["edits/p-1/hB/curation.jsonl"] == b.facts
+    assert codes(b.sync()) == []
+
+
+def test_two_machines_with_one_id_keep_both_rules_and_say_so(tmp_path: Path, bare: Remote) -> None:
+    one, two = Machine(tmp_path / "one", "hA", bare), Machine(tmp_path / "two", "hA", bare)
+    first = one.propose("Check the archive first.")
+    one.sync()
+    path = two.home / "pool" / first.place.path
+    path.parent.mkdir(parents=True)
+    path.write_bytes(write_rule(Proposal(first.place, "security", "T", "Something else entirely.\n", "")))
+    report = two.sync()
+    assert codes(report) == ["identity-collision"] and report.published == ()
+    assert two.texts() == ["Something else entirely."]
+    assert one.sync() == SyncReport("synced") and one.texts() == ["Check the archive first."]
+
+
+def test_numbers_that_the_pool_holds_are_known_without_the_file(team: tuple[Machine, Machine, Machine]) -> None:
+    a, _, _ = team
+    rule = a.propose("Check the archive first.")
+    assert a.pool.taken("p-1") == ()
+    a.sync()
+    (a.home / "pool" / rule.place.path).unlink()
+    assert a.pool.taken("p-1") == (1,)
+
+
+def test_a_checkout_that_an_agent_changed_is_named_and_can_be_put_back(team: tuple[Machine, Machine, Machine]) -> None:
+    a, b, _ = team
+    one, two = a.propose("Rule one of A."), a.propose("Rule two of A.")
+    a.sync(), b.sync()
+    (b.home / "pool" / one.place.path).write_bytes(b"changed")
+    (b.home / "pool" / two.place.path).unlink()
+    assert [(problem.code, problem.where) for problem in b.pool.verify()] == [
+        ("checkout-differs", one.place.path),
+        ("checkout-differs", two.place.path),
+    ]
+    assert len(b.pool.verify(repair=True)) == 2
+    assert b.pool.verify() == () and b.texts() == ["Rule one of A.", "Rule two of A."]
+
+
+def test_a_published_file_that_was_changed_here_is_not_published_again(
+    team: tuple[Machine, Machine, Machine], bare: Remote
+) -> None:
+    a, _, _ = team
+    rule = a.propose("Check the archive first.")
+    a.sync()
+    tampered = write_rule(Proposal(rule.place, "x", "T", "Tampered with it.\n", ""))
+    (a.home / "pool" / rule.place.path).write_bytes(tampered)
+    assert a.sync().published == ()
+    assert b"Check the archive first." in in_pool(bare)[rule.place.path]
+
+
+def test_the_index_in_the_pool_is_that_of_its_files_whoever_published_last(
+    team: tuple[Machine, Machine, Machine], bare: Remote
+) -> None:
+    a, b, c = team
+    for machine, text in ((a, "Rule one of A."), (b, "Rule one of B."), (a, "Rule two of A."), (c, "Rule one of C.")):
+        rule = machine.propose(text)
+        machine.approve(rule)
+        machine.sync()
+        held = in_pool(bare)
+        everything = RuleFiles(machine.home / "pool").read_all("p-1")[0]
+        index = {path: data for path, data in held.items() if path.startswith("index/")}
+        assert index == shards(entry_of(found) for found in everything)
+    assert all(b"core" not in data for path, data in in_pool(bare).items() if path.startswith("index/"))
+
+
+def test_a_disk_that_refuses_is_an_error_and_no_success(
+    team: tuple[Machine, Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, _, _ = team
+    a.propose("Check the archive first.")
+
+    def full(self: object, obj: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(DiskObjectStore, "add_object", full)
+    with pytest.raises((StoreError, OSError), match="No space"):
+        a.sync()
+    monkeypatch.undo()
+    assert len(a.sync().published) == 1
+
+
+def test_a_lock_that_a_killed_process_left_is_no_lock(
+    team: tuple[Machine, Machine, Machine], bare: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, _, _ = team
+    a.propose("Rule one of A.")
+    a.sync()
+    a.propose("Rule two of A.")
+    (Path(bare.address) / "refs" / "heads" / "main.lock").touch()
+    (a.home / "state" / "git" / "refs" / "ruleproof" / "seen.lock").touch()
+    monkeypatch.setattr("ruleproof.edge.pool.remote.STALE_LOCK_S", 0.2)
+    assert len(a.sync().published) == 1
