@@ -150,7 +150,7 @@ class Harness:
         with self._mutex:
             shown = self._composed.pop(session_id, None)
             rules = shown if shown is not None else dict(self._assumed)
-        known = self.workspace.exposures.get(session_id, {})
+        known = self.workspace.trials.exposures(session_id)
         news = {rule: exposure for rule, exposure in rules.items() if known.get(rule) not in ("shown", exposure)}
         if news:
             self.workspace.append_exposure(exposure_to(session_id, news, self.workspace.now()))

@@ -17,6 +17,7 @@ from ruleproof.codec.records import (
     observations_to,
     pause_all_to,
     record_from,
+    reported_from,
     rule_to,
     tombstone_to,
 )
@@ -41,7 +42,6 @@ RULE = Rule(
         ("s1", "s2"),
         ("s2",),
         {"s1": "shown", "s2": "assumed"},
-        {"s3": "no score"},
         1,
         "promoted:better",
     ),
@@ -96,7 +96,7 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
     max_leaves=6,
 )
-keys = st.sampled_from([*rule_to(RULE), "kind", "of", "paused", "session", "seen", "uncounted", "rules"])
+keys = st.sampled_from([*rule_to(RULE), "kind", "of", "paused", "session", "seen", "scores", "rules"])
 
 
 @given(st.dictionaries(keys, json_values, max_size=10))
@@ -108,6 +108,7 @@ def test_no_object_makes_a_reader_raise(value: dict[str, object]) -> None:
         book.feed(record)
         assert not book.problems or not record.in_force
     observations_from(value)
+    reported_from(value)
     exposure_from(value)
     attempt_from(value)
 
@@ -117,16 +118,17 @@ def test_small_records_go_out_and_come_back() -> None:
     assert record_from(tombstone_to(Tombstone("r-1", "d", "why", "t"))) == Tombstone("r-1", "d", "why", "t")
     assert attempt_from(attempt_to(RULE.id, "timed out", "t")) == RULE.id
     assert exposure_from(exposure_to("s", {RULE.id: "shown"}, "t")) == ("s", {RULE.id: "shown"})
-    seen = (
-        Observation(RULE.id, "s", True, "shown"),
-        Observation("r-0000000000", "s", False, "unknown", "no score"),
-    )
-    assert observations_from(observations_to("s", seen, {"m": 0.1}, "t")) == seen
+    seen = (Observation(RULE.id, "s", True, "shown"), Observation("r-0000000000", "s", False, "assumed"))
+    record = observations_to("s", seen, {"m": 0.1, "n": None}, "t")
+    assert observations_from(record) == seen
+    assert reported_from(record) == ("s", "t", ("m",))
 
 
 def test_the_older_format_reads_our_record_and_finds_its_own_keys() -> None:
     record = rule_to(RULE)
-    assert {"id", "created_at", "rule", "rationale", "source_notice_id", "metric", "status", "tags", "trial"} <= set(record)
+    assert {"id", "created_at", "rule", "rationale", "source_notice_id", "metric", "status", "tags", "trial"} <= set(
+        record
+    )
     assert {
         "baseline_breached_sessions", "baseline_sessions", "baseline_window", "trial_started_at", "observed_sessions",
         "breached_sessions", "observed_breaches", "replay_attempts", "verdict",

@@ -175,7 +175,13 @@ def test_r13_the_context_is_golden_and_byte_identical_while_nothing_changed(open
 
 def test_r13_what_changes_most_stands_last(open_harness: Open) -> None:
     text = furnished(open_harness).system_context("payment")
-    marks = ["Self-healing contract", "Read before you change.", "Never call the payment tool", "### Provisional", "⚠ HARNESS"]
+    marks = [
+        "Self-healing contract",
+        "Read before you change.",
+        "Never call the payment tool",
+        "### Provisional",
+        "⚠ HARNESS",
+    ]
     places = [text.index(mark) for mark in marks]
     assert places == sorted(places)
     assert text.endswith(FOOTER + "\n")

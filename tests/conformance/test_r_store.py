@@ -59,9 +59,7 @@ def test_r2_observations_are_deltas_and_the_verdict_folds_them(harness: Harness,
     assert promoted["trial"]["observed_sessions"] == ["s0", "s1", "s2", "s3", "s4"]
 
 
-def test_r2_unknown_fields_survive_a_promotion(
-    open_harness: Callable[..., Harness], root: Path, log: Log
-) -> None:
+def test_r2_unknown_fields_survive_a_promotion(open_harness: Callable[..., Harness], root: Path, log: Log) -> None:
     rule = open_harness().rules.add("One.")
     file = root / "rules.jsonl"
     file.write_bytes(file.read_bytes().replace(b'{"at"', b'{"a_later_field": {"x": 1}, "at"', 1))

@@ -30,7 +30,9 @@ def test_v1_a_new_rule_is_a_candidate_unless_validation_is_off(
     assert (rule.trial is not None) == validation
 
 
-@pytest.mark.parametrize(("value", "kind", "status"), [(0.9, "rule_promote", "active"), (0.1, "rule_retire", "retired")])
+@pytest.mark.parametrize(
+    ("value", "kind", "status"), [(0.9, "rule_promote", "active"), (0.1, "rule_retire", "retired")]
+)
 def test_v2_a_verdict_is_journaled_with_its_evidence(
     harness: Harness, log: Log, value: float, kind: str, status: str
 ) -> None:
@@ -182,7 +184,9 @@ def test_v10_every_setting_has_its_default_and_is_an_argument_a_variable_and_a_l
 
 
 def test_v10_an_argument_outranks_a_variable_and_a_variable_the_file(tmp_path: Path) -> None:
-    (tmp_path / "ruleproof.toml").write_text("max_active_rules = 1\nrules_context_topk = 1\nrule_trial_min_sessions = 1\n")
+    (tmp_path / "ruleproof.toml").write_text(
+        "max_active_rules = 1\nrules_context_topk = 1\nrule_trial_min_sessions = 1\n"
+    )
     environ = {"HARNESS_MAX_ACTIVE_RULES": "2", "HARNESS_RULES_CONTEXT_TOPK": "2"}
     config = HarnessConfig.load(folder=tmp_path, environ=environ, max_active_rules=3)
     assert (config.max_active_rules, config.rules_context_topk, config.rule_trial_min_sessions) == (3, 2, 1)

@@ -11,20 +11,11 @@ from ruleproof.core.trial import Baseline, Observation, TrialFold, TrialState
 RULE = "r-0123456789"
 
 
-def seen(session: str, breached: bool, uncounted: str | None = None) -> Observation:
-    exposure = "unknown" if uncounted else "shown"
-    return Observation(RULE, session, breached, exposure, uncounted)  # type: ignore[arg-type]
+def seen(session: str, breached: bool) -> Observation:
+    return Observation(RULE, session, breached, "shown")
 
 
-observations = st.lists(
-    st.builds(
-        seen,
-        st.sampled_from("abcdef"),
-        st.booleans(),
-        st.sampled_from([None, None, None, "no score", "unknown exposure"]),
-    ),
-    max_size=20,
-)
+observations = st.lists(st.builds(seen, st.sampled_from("abcdef"), st.booleans()), max_size=20)
 
 
 def folded(items: list[Observation]) -> TrialState:
@@ -37,10 +28,9 @@ def folded(items: list[Observation]) -> TrialState:
 @given(observations)
 def test_a_session_counts_once_and_is_breached_if_any_report_was(items: list[Observation]) -> None:
     state = folded(items)
-    counted = [item for item in items if item.uncounted is None]
-    assert set(state.observed) == {item.session_id for item in counted}
+    assert set(state.observed) == {item.session_id for item in items}
     assert len(state.observed) == len(set(state.observed))
-    assert set(state.breached) == {item.session_id for item in counted if item.breached}
+    assert set(state.breached) == {item.session_id for item in items if item.breached}
 
 
 @given(observations)
@@ -58,10 +48,22 @@ def test_news_says_exactly_whether_folding_changes_anything(items: list[Observat
         assert news == (fold.state(RULE, None) != before)
 
 
-def test_a_counted_session_is_not_also_uncounted() -> None:
-    state = folded([seen("a", False, "no score"), seen("a", True)])
-    assert state.observed == ("a",)
-    assert not state.uncounted
+def test_each_session_that_does_not_count_has_its_reason() -> None:
+    fold = TrialFold()
+    trial = TrialState(started_at="t1", birth_session="birth")
+    fold.expose("unscored", {RULE: "shown"})
+    fold.expose("counted", {RULE: "assumed"})
+    fold.expose("kept out", {RULE: "withheld"})
+    for session in ("birth", "unscored", "counted", "kept out", "never saw it"):
+        fold.reported(session, "t2", () if session == "unscored" else ("m",))
+    fold.reported("before", "t0", ("m",))
+    fold.observe(Observation(RULE, "counted", False, "assumed"))
+    assert fold.in_detail(RULE, "m", trial).uncounted == {
+        "birth": "birth session",
+        "unscored": "no score",
+        "kept out": "withheld",
+        "never saw it": "unknown exposure",
+    }
 
 
 def test_the_baseline_is_one_without_history() -> None:

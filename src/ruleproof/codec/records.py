@@ -15,7 +15,7 @@ from ruleproof.core.ids import is_rule_id, shown
 from ruleproof.core.problems import Problem
 from ruleproof.core.rule import NOTHING, STATUSES, Rule
 from ruleproof.core.rulebook import PauseAll, Record, Tombstone
-from ruleproof.core.trial import Baseline, Exposure, Observation, TrialState, Uncounted
+from ruleproof.core.trial import Baseline, Exposure, Observation, TrialState
 
 _RULE_KEYS = frozenset(
     (
@@ -27,11 +27,10 @@ _TRIAL_KEYS = frozenset(
     (
         *("baseline_breached_sessions", "baseline_sessions", "baseline_window", "trial_started_at"),
         *("observed_sessions", "breached_sessions", "observed_breaches", "replay_attempts", "verdict"),
-        *("birth_session", "exposures", "uncounted"),
+        *("birth_session", "exposures"),
     ),
 )
 _EXPOSURES = frozenset(get_args(Exposure))
-_UNCOUNTED = frozenset(get_args(Uncounted))
 
 
 # --- rules.jsonl -----------------------------------------------------------------------------------------------------
@@ -141,7 +140,6 @@ def trial_from(value: Mapping[str, object]) -> TrialState:
         observed=observed,
         breached=tuple(s for s in dict.fromkeys(texts(value.get("breached_sessions"))) if s in observed),
         exposures=cast("Mapping[str, Exposure]", _words(value.get("exposures"), _EXPOSURES)),
-        uncounted=cast("Mapping[str, Uncounted]", _words(value.get("uncounted"), _UNCOUNTED)),
         replay_attempts=count(value.get("replay_attempts")),
         verdict=text(value.get("verdict")),
         extra=NOTHING if value.keys() <= _TRIAL_KEYS else {k: v for k, v in value.items() if k not in _TRIAL_KEYS},
@@ -166,8 +164,6 @@ def trial_to(trial: TrialState) -> dict[str, object]:
         record["birth_session"] = trial.birth_session
     if trial.exposures:
         record["exposures"] = dict(trial.exposures)
-    if trial.uncounted:
-        record["uncounted"] = dict(trial.uncounted)
     return record
 
 
@@ -182,15 +178,9 @@ def exposure_to(session_id: str, rules: Mapping[str, Exposure], at: str) -> dict
 def observations_to(
     session_id: str, seen: tuple[Observation, ...], scores: Mapping[str, float | None], at: str
 ) -> dict[str, object]:
-    """One report: what it says about each trial, and the scores that it says it from."""
-    counted = {o.rule_id: {"breached": o.breached, "exposure": o.exposure} for o in seen if o.uncounted is None}
-    record: dict[str, object] = {"kind": "observation", "session": session_id, "at": at, "scores": dict(scores)}
-    if counted:
-        record["seen"] = counted
-    left = {o.rule_id: o.uncounted for o in seen if o.uncounted is not None}
-    if left:
-        record["uncounted"] = left
-    return record
+    """One report during trials: its scores, and the rules for which its session counts."""
+    counted = {o.rule_id: {"breached": o.breached, "exposure": o.exposure} for o in seen}
+    return {"kind": "observation", "session": session_id, "at": at, "scores": dict(scores), "seen": counted}
 
 
 def attempt_to(rule_id: str, reason: str, at: str) -> dict[str, object]:
@@ -217,10 +207,16 @@ def observations_from(value: Mapping[str, object]) -> tuple[Observation, ...]:
             exposure = seen.get("exposure")
             known = cast(Exposure, exposure) if isinstance(exposure, str) and exposure in _EXPOSURES else "unknown"
             found.append(Observation(rule_id, session, seen["breached"], known))
-    for rule_id, reason in _words(value.get("uncounted"), _UNCOUNTED).items():
-        if is_rule_id(rule_id):
-            found.append(Observation(rule_id, session, False, "unknown", cast(Uncounted, reason)))
     return tuple(found)
+
+
+def reported_from(value: Mapping[str, object]) -> tuple[str, str, tuple[str, ...]] | None:
+    """(session, time, metrics that had a value) of an observation record; None for anything else."""
+    session = value.get("session")
+    if value.get("kind") != "observation" or not isinstance(session, str):
+        return None
+    scores = mapping(value.get("scores"))
+    return session, text(value.get("at")), tuple(name for name, score in scores.items() if score is not None)
 
 
 def attempt_from(value: Mapping[str, object]) -> str | None:

@@ -25,6 +25,9 @@ create.write, create.sync, dir.sync, unlink, lock, unlock."""
 _listeners: list[Callable[[Event], None]] = []
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+"""A FIFO in the place of a file must not block the open."""
+
 
 @contextlib.contextmanager
 def observe(listener: Callable[[Event], None]) -> Iterator[None]:
@@ -148,7 +151,7 @@ def read_from(path: Path, offset: int, count: int = -1) -> bytes | None:
     """Up to `count` bytes from `offset` on (all with -1); None where there is no such file."""
     try:
         with _named(path, "read"):
-            handle = os.open(path, os.O_RDONLY | _NOFOLLOW)
+            handle = os.open(path, os.O_RDONLY | _NONBLOCK | _NOFOLLOW)
             try:
                 _regular(path, handle)
                 with os.fdopen(handle, "rb", buffering=0, closefd=False) as file:

@@ -19,7 +19,7 @@ from ruleproof.core.notice import Notice, build, in_family, needs_human, notice_
 from ruleproof.core.score import Report
 from ruleproof.core.secrets import redact_json
 from ruleproof.core.sessions import Did
-from ruleproof.core.trial import Exposure, Observation, Uncounted
+from ruleproof.core.trial import Exposure, Observation, why_not
 from ruleproof.engine.workspace import Transaction, Workspace
 
 
@@ -50,11 +50,12 @@ def handle_report(
         did, notice = _notice(workspace, plan, report, judgement, shadow, breaker)
         if judgement.recovered:
             plan.event("recovery", session_id=report.session_id)
-        seen = () if judgement.repeated else _observe(workspace, report, judgement, assumed)
-        fresh = tuple(o for o in seen if trials.news(o))
-        if fresh:
+        fresh: tuple[Observation, ...] = ()
+        if not judgement.repeated and workspace.rulebook.candidates():
             scores = {score.metric: score.value for score in report.scores}
-            plan.trials.append(observations_to(report.session_id, fresh, scores, plan.at))
+            fresh = tuple(o for o in _observe(workspace, report, judgement, assumed) if trials.news(o))
+            if fresh or not trials.knows(report.session_id, (m for m, value in scores.items() if value is not None)):
+                plan.trials.append(observations_to(report.session_id, fresh, scores, plan.at))
         if not judgement.repeated:
             plan.sessions.append(reported_to(report, did, notice if did == "hold" else None))
     return Handled(report, judgement, did, notice, released, fresh)
@@ -137,26 +138,14 @@ def dump(workspace: Workspace, notice: Notice, report: Report) -> None:
 def _observe(
     workspace: Workspace, report: Report, judgement: Judgement, assumed: frozenset[str]
 ) -> tuple[Observation, ...]:
-    exposed = workspace.exposures.get(report.session_id, {})
+    """What the report says about each candidate for which its session counts."""
+    exposed = workspace.trials.exposures(report.session_id)
+    metrics = [score.metric for score in report.scores if score.value is not None]
     found = []
     for rule in workspace.rulebook.candidates():
-        if not rule.in_force:
-            continue
-        exposure: Exposure = exposed.get(rule.id, "assumed" if rule.id in assumed else "unknown")
-        why: Uncounted | None = None
-        if rule.trial is not None and rule.trial.birth_session == report.session_id:
-            why = "birth session"
-        elif not scored(report, rule.metric):
-            why = "no score"
-        elif exposure == "unknown":
-            why = "unknown exposure"
-        elif exposure == "withheld":
-            why = "withheld"
-        breached = why is None and in_family(judgement.signatures, rule.metric)
-        found.append(Observation(rule.id, report.session_id, breached, exposure, why))
+        if rule.in_force and (rule.id in exposed or rule.id in assumed):
+            exposure: Exposure = exposed.get(rule.id, "assumed")
+            if why_not(report.session_id, exposure, rule.metric, metrics, rule.trial) is None:
+                breached = in_family(judgement.signatures, rule.metric)
+                found.append(Observation(rule.id, report.session_id, breached, exposure))
     return tuple(found)
-
-
-def scored(report: Report, metric: str | None) -> bool:
-    """Whether the report has a value for the metric (any metric where the rule names none)."""
-    return any(score.value is not None and metric in (None, score.metric) for score in report.scores)

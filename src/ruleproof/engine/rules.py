@@ -87,10 +87,10 @@ class Rules:
         return rule
 
     def trial(self, rule_id: str) -> TrialState:
-        """The rule's trial as of now. Raises NotFound."""
+        """The rule's trial as of now, with the sessions that do not count and why. Raises NotFound."""
         rule = self.get(rule_id)
-        self._workspace.refresh_trials()
-        return self._workspace.trial_of(rule)
+        with self._workspace.mutex:
+            return self._workspace.refresh_trials().in_detail(rule.id, rule.metric, rule.trial)
 
     def active(self) -> list[Rule]:
         """Validated rules, oldest first."""

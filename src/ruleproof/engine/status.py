@@ -62,7 +62,7 @@ class Status:
 def status(workspace: Workspace, composer: Composer, *, trial_sessions: int, paused: bool = False) -> Status:
     """The status of now. `trial_sessions`: how many sessions a trial observes; `paused`: this process pauses all."""
     book, sessions = workspace.refresh(), workspace.refresh_sessions()
-    workspace.refresh_trials()
+    trials = workspace.refresh_trials()
     workspace.refresh_journal()
     context = composer.context()
     mailbox = workspace.ports.mailbox
@@ -88,7 +88,10 @@ def status(workspace: Workspace, composer: Composer, *, trial_sessions: int, pau
         reports=sessions.reports,
         unscored=sessions.unscored,
         ingested=len(sessions.ingested),
-        trials=tuple(standing(rule, workspace.trial_of(rule), trial_sessions) for rule in book.candidates()),
+        trials=tuple(
+            standing(rule, trials.in_detail(rule.id, rule.metric, rule.trial), trial_sessions)
+            for rule in book.candidates()
+        ),
         problems=len(problems),
     )
 

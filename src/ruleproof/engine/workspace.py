@@ -19,6 +19,7 @@ from ruleproof.codec.records import (
     exposure_from,
     observations_from,
     record_from,
+    reported_from,
     rule_to,
 )
 from ruleproof.codec.sessionlog import session_record_from
@@ -29,7 +30,7 @@ from ruleproof.core.problems import Problem
 from ruleproof.core.rule import Rule
 from ruleproof.core.rulebook import MAX_PROBLEMS, Rulebook
 from ruleproof.core.sessions import SessionFold
-from ruleproof.core.trial import Exposure, TrialFold, TrialState
+from ruleproof.core.trial import TrialFold, TrialState
 from ruleproof.engine.ports import Log, Ports
 
 _EVENT_OF = {"candidate": "rule_add", "active": "rule_promote", "retired": "rule_retire"}
@@ -82,8 +83,6 @@ class Workspace:
         self.trials = TrialFold()
         self.trial_version = 0
         """Grows with every trial record that was folded."""
-        self.exposures: dict[str, dict[str, Exposure]] = {}
-        """Session id -> rule id -> how it saw the rule, as recorded when its turns began."""
         self.journal = JournalFold()
         self.sessions = SessionFold(gate, breaker)
         self.problems: dict[str, list[Problem]] = {}
@@ -120,9 +119,12 @@ class Workspace:
                 self.trial_version += 1
                 for seen in observations_from(value):
                     self.trials.observe(seen)
+                reported = reported_from(value)
+                if reported is not None:
+                    self.trials.reported(*reported)
                 exposed = exposure_from(value)
                 if exposed is not None:
-                    self._expose(*exposed)
+                    self.trials.expose(*exposed)
                 rule_id = attempt_from(value)
                 if rule_id is not None:
                     self.trials.attempt(rule_id)
@@ -171,19 +173,13 @@ class Workspace:
         if len(found) < MAX_PROBLEMS:
             found.append(problem)
 
-    def _expose(self, session_id: str, rules: Mapping[str, Exposure]) -> None:
-        known = self.exposures.setdefault(session_id, {})
-        for rule_id, exposure in rules.items():
-            if known.get(rule_id) != "shown":
-                known[rule_id] = exposure
-
     def _restart_rules(self) -> None:
         self.rulebook = Rulebook()
         for listener in self.on_new_rulebook:
             listener(self.rulebook)
 
     def _restart_trials(self) -> None:
-        self.trials, self.exposures = TrialFold(), {}
+        self.trials = TrialFold()
 
     def _restart_journal(self) -> None:
         self.journal = JournalFold()

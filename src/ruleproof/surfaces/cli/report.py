@@ -13,7 +13,6 @@ from ruleproof.surfaces.cli.verb import verb
 
 if TYPE_CHECKING:
     from ruleproof.engine.report import Handled
-    from ruleproof.harness import Harness
 
 MISSING = ("", "none", "null", "missing")
 
@@ -35,8 +34,8 @@ def report(
 ) -> Reply:
     """Report scores of one session.
 
-    The gate judges them, a notice may be posted, and running trials observe the session. The same report twice
-    counts once. A value that is missing is `missing`, never 0.
+    The gate judges them, a notice may be posted, and running trials observe the session: once, however often it is
+    reported. The same report of a numbered turn changes nothing. A value that is missing is `missing`, never 0.
     """
     given = dict(_pair(text, "METRIC=VALUE") for text in scores)
     costs = dict(_pair(text, "--cost") for text in cost or ())
@@ -47,7 +46,7 @@ def report(
         harness.close()
         decided = [rule for rule in harness.rules.all() if rule.id in trials and rule.status != "candidate"]
         verdicts = [{"rule_id": rule.id, "status": rule.status, "reason": rule.reason} for rule in decided]
-        return Reply({**_data(handled), "verdicts": verdicts}, _text(harness, handled, verdicts))
+        return Reply({**_data(handled), "verdicts": verdicts}, _text(handled, len(trials), verdicts))
 
 
 def _pair(text: str, option: str) -> tuple[str, float | None]:
@@ -74,13 +73,13 @@ def _data(handled: Handled) -> dict[str, object]:
         "notice": to_json(handled.notice) if handled.notice else None,
         "released": [notice.id for notice in handled.released],
         "observations": [
-            {"rule_id": seen.rule_id, "breached": seen.breached, "exposure": seen.exposure, "uncounted": seen.uncounted}
+            {"rule_id": seen.rule_id, "breached": seen.breached, "exposure": seen.exposure}
             for seen in handled.observations
         ],
     }
 
 
-def _text(harness: Harness, handled: Handled, verdicts: list[dict[str, str]]) -> str:
+def _text(handled: Handled, trials: int, verdicts: list[dict[str, str]]) -> str:
     did = {
         "nothing": "nothing to notice",
         "post": "a notice was posted",
@@ -97,16 +96,10 @@ def _text(harness: Harness, handled: Handled, verdicts: list[dict[str, str]]) ->
             )
         )
     if handled.observations:
-        rows = [
-            (
-                seen.rule_id,
-                seen.exposure,
-                f"no: {seen.uncounted}" if seen.uncounted else "yes",
-                None if seen.uncounted else seen.breached,
-            )
-            for seen in handled.observations
-        ]
-        parts.append(table(("trial", "saw the rule", "counts", "alerted"), rows))
+        rows = [(seen.rule_id, seen.exposure, seen.breached) for seen in handled.observations]
+        parts.append(table(("counts for the trial of", "saw the rule", "alerted"), rows))
+    elif trials and not handled.judgement.repeated:
+        parts.append(paragraph(f"It counts in none of {trials} running trials; `ruleproof trial` says why."))
     parts += [
         paragraph(f"{verdict['rule_id']} is {verdict['status']} now: {verdict['reason']}") for verdict in verdicts
     ]
