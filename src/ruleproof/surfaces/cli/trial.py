@@ -42,9 +42,8 @@ def running() -> Reply:
     from ruleproof.surfaces.cli.status import trials_table, uncounted_lines
 
     with opened() as harness:
-        harness.workspace.refresh_trials()
         needed = harness.config.rule_trial_min_sessions
-        found = tuple(standing(rule, harness.workspace.trial_of(rule), needed) for rule in harness.rules.candidates())
+        found = tuple(standing(rule, harness.rules.trial(rule.id), needed) for rule in harness.rules.candidates())
     if not found:
         return Reply({"trials": []}, "No trial runs.")
     parts = [trials_table(found), uncounted_lines(found), paragraph(BIAS)]
