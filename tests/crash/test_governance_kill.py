@@ -25,11 +25,11 @@ from ruleproof.edge.pool.remote import Remote
 from ruleproof.edge.rulefiles import RuleFiles
 
 STEPS = {"os.rename", "os.remove", "os.link", "os.mkdir", "os.rmdir", "os.truncate", "fcntl.flock"}
-MAX_VICTIMS = 80
+MAX_VICTIMS = 30
 
 
-def killed_before(step: int, action: Callable[[], None]) -> tuple[bool, bool]:
-    """(whether the action had returned, whether the child died by the signal): run in a child that dies at `step`."""
+def killed_before(step: int, action: Callable[[], None]) -> int | None:
+    """Run `action` in a child that dies before its step `step`; how many steps it took, or None where it died."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
@@ -46,31 +46,30 @@ def killed_before(step: int, action: Callable[[], None]) -> tuple[bool, bool]:
         sys.addaudithook(hook)
         try:
             action()
-            os.write(writer, b"done")
+            os.write(writer, str(count).encode())
         finally:
             os._exit(0)
     os.close(writer)
-    done = os.read(reader, 4) == b"done"
+    steps = os.read(reader, 20)
     os.close(reader)
-    status = os.waitpid(child, 0)[1]
-    return done, os.WIFSIGNALED(status)
+    assert os.WIFSIGNALED(os.waitpid(child, 0)[1]) is not bool(steps)
+    return int(steps) if steps else None
 
 
 def every_step(prepare: Callable[[int], Callable[[], None]], check: Callable[[int, bool], None]) -> int:
-    """Kill a fresh action before each of its steps; returns how many victims there were."""
-    victims = 0
-    step, stride = 0, 1
-    while True:
-        action = prepare(step)
-        done, died = killed_before(step, action)
-        check(step, done)
-        if not died:
-            return victims
-        victims += 1
-        step += stride
-        if victims == MAX_VICTIMS // 2:
-            stride = 3
-        assert victims < 10 * MAX_VICTIMS
+    """Kill a fresh action before each of its steps, or before `MAX_VICTIMS` of them; returns how many steps it has."""
+    whole = 10**9
+    steps = killed_before(whole, prepare(whole))
+    assert steps is not None
+    check(whole, True)
+    for step in range(0, steps, max(1, steps // MAX_VICTIMS)):
+        assert killed_before(step, prepare(step)) is None
+        check(step, False)
+    return steps
+
+
+def void(value: object) -> None:
+    """An action returns nothing."""
 
 
 def test_a_killed_propose_leaves_a_whole_file_or_none_and_the_next_goes_on(tmp_path: Path) -> None:
@@ -84,12 +83,7 @@ def test_a_killed_propose_leaves_a_whole_file_or_none_and_the_next_goes_on(tmp_p
         made = machine(step).propose("Then restore it slowly.")
         assert made.place.number == len(rules) + 1
 
-    victims = every_step(lambda step: lambda: void(machine(step).propose("Check the archive first.")), check)
-    assert victims >= 5
-
-
-def void(value: object) -> None:
-    """An action returns nothing."""
+    assert every_step(lambda step: lambda: void(machine(step).propose("Check the archive first.")), check) >= 5
 
 
 def test_a_killed_approve_loses_no_acknowledged_fact_and_no_earlier_one(tmp_path: Path) -> None:
