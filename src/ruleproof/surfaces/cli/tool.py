@@ -39,4 +39,12 @@ def tool(
             ]
             return Reply({"tools": listed}, "")
         answer = harness.toolset.call_sync(name, arguments)
-    return Reply(answer, "", Exit.DONE if answer.get("ok") is True else Exit.PROBLEMS)
+    return Reply(answer, "", _code(answer))
+
+
+def _code(answer: dict[str, object]) -> Exit:
+    """A failure begins with its kind."""
+    if answer.get("ok") is True:
+        return Exit.DONE
+    kind = str(answer.get("error")).partition(":")[0]
+    return {"StoreError": Exit.STORE, "InternalError": Exit.BUG}.get(kind, Exit.PROBLEMS)
