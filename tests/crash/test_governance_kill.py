@@ -25,7 +25,7 @@ from ruleproof.edge.pool.remote import Remote
 from ruleproof.edge.rulefiles import RuleFiles
 
 STEPS = {"os.rename", "os.remove", "os.link", "os.mkdir", "os.rmdir", "os.truncate", "fcntl.flock"}
-MAX_VICTIMS = 30
+MAX_VICTIMS = 14
 
 
 def killed_before(step: int, action: Callable[[], None]) -> int | None:
