@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call that the agent made. `arguments` is canonical JSON text (sorted keys) or the raw text where it was no JSON."""
+    """One call that the agent made. `arguments`: canonical JSON (sorted keys), or the raw text where it was no JSON."""
 
     name: str
     arguments: str
@@ -30,14 +30,16 @@ class Trace:
     prompt: str = ""
     calls: tuple[ToolCall, ...] = ()
     answer: str | None = None
-    """The last text that the agent gave; None: the turn ended without one."""
+    """The last text that the agent gave after its last call; None: the turn ended without one."""
     stop_reason: str = ""
     """As recorded, lower case; `length` and `max_tokens` mean a cut answer. Empty: not recorded."""
+    recorded: bool = True
+    """Whether the recording holds the texts of the turn; False: an absent answer says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One session. `tools` maps a tool's name to its JSON-schema text ("" = unknown); empty: no tool list was recorded."""
+    """One session. `tools`: a tool's name -> its JSON-schema text ("" = unknown); empty: no tool list was recorded."""
 
     id: str
     traces: tuple[Trace, ...] = ()
@@ -46,7 +48,7 @@ class Session:
     """ISO-8601 with offset, or None."""
     tools: Mapping[str, str] = field(default_factory=dict)
     scores: Mapping[str, float | None] = field(default_factory=dict)
-    """Scores that came with the recording, in [0, 1], higher is better (a recorded reward is `outcome`); None = missing."""
+    """Scores that came with the recording, in [0, 1], higher is better (a reward is `outcome`); None = missing."""
     costs: Mapping[str, float] = field(default_factory=dict)
     """What it cost, each >= 0: `input_tokens`, `output_tokens`, `money`, `seconds`, `calls`."""
     notes: tuple[str, ...] = ()
