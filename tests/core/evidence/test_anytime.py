@@ -221,3 +221,13 @@ def test_a_policy_out_of_range_is_refused(bad):
 def test_a_level_out_of_range_is_refused(level):
     with pytest.raises(Refused):
         decide([], POLICY, level)
+
+
+@given(st.floats(0.3, 0.9), st.integers(40, 120))
+@settings(max_examples=30, deadline=None)
+def test_promotion_starts_exactly_where_the_evidence_reaches_one_over_the_level(rate, count):
+    made = [Unit(f"s{n}", "shown" if n % 2 else "withheld", float(n % 2 or n % 10 / 10 > rate)) for n in range(count)]
+    state = fold(made, AnytimePolicy(most_units=10_000))
+    if state.e_help > 1.01:
+        assert state.verdict(1.001 / state.e_help).outcome == "promote"
+        assert state.verdict(0.999 / state.e_help).outcome != "promote"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import log
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,21 +11,29 @@ from hypothesis import strategies as st
 from ruleproof.core.evidence.betting import EFFECTS
 from ruleproof.core.evidence.forecast import (
     Forecast,
+    _crossed,
     forecast_graded_pairs,
     forecast_pairs,
     forecast_sessions,
-    inverse_gaussian_cdf,
 )
 from ruleproof.errors import Refused
 
 
-@given(st.floats(0.1, 500.0), st.floats(1.0, 100.0), st.floats(0.5, 200.0))
+@given(st.floats(0.5, 300.0), st.floats(0.02, 0.5), st.floats(0.05, 1.0))
 @settings(deadline=None, max_examples=60)
-def test_the_crossing_time_law_agrees_with_scipy(x, mean, shape):
+def test_a_single_bettor_crosses_when_the_inverse_gaussian_law_says(t, drift, sd):
+    """One walk and a straight bar: the first passage time is inverse Gaussian, exactly."""
     stats = pytest.importorskip("scipy.stats")
-    assert inverse_gaussian_cdf(x, mean, shape) == pytest.approx(
-        stats.invgauss(mean / shape, scale=shape).cdf(x), abs=1e-7
-    )
+    mean, shape = 3.0 / drift, (3.0 / sd) ** 2
+    expected = stats.invgauss(mean / shape, scale=shape).cdf(t)
+    assert _crossed([(0.0, drift, sd)], 3.0, t) == pytest.approx(expected, abs=1e-7)
+
+
+@given(st.floats(0.5, 300.0), st.floats(0.02, 0.5), st.floats(0.05, 1.0))
+@settings(deadline=None, max_examples=40)
+def test_a_bettor_is_worth_the_same_in_two_halves(t, drift, sd):
+    whole = _crossed([(0.0, drift, sd)], 3.0, t)
+    assert _crossed([(-log(2.0), drift, sd)] * 2, 3.0, t) == pytest.approx(whole, abs=1e-6)
 
 
 def test_no_effect_is_never_decided():

@@ -167,3 +167,18 @@ def test_a_policy_out_of_range_is_refused(bad):
         PairedPolicy(**bad)
     with pytest.raises(Refused):
         decide_paired([], POLICY, 0.0)
+
+
+def test_a_round_without_controls_enters_no_mean():
+    """Regression to the mean would creep in with the treated replays of rounds that have no control."""
+    whole = case("f", [0.5, 0.5], [0.4, 0.4])
+    lonely = CaseRound("g", "failure", (Replay({"outcome": 1.0}),) * 5, (Replay(),) * 5)
+    row = decide_paired([whole, lonely], POLICY, 0.05).rows[0]
+    assert (row.shown, row.withheld, row.counted) == (0.5, 0.4, (2, 2))
+
+
+def test_promotion_starts_exactly_where_the_evidence_reaches_one_over_the_level():
+    cases = [case(f"f{i}", [1.0], [0.0]) for i in range(12)]
+    e_help = decide_paired(cases, POLICY, 0.05).e_help
+    assert decide_paired(cases, POLICY, 1.001 / e_help).outcome == "promote"
+    assert decide_paired(cases, POLICY, 0.999 / e_help).outcome == "not_yet"

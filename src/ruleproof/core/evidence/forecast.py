@@ -1,15 +1,16 @@
 """How long until a verdict: sessions or pairs until the capital crosses its bar, for an effect that is named or was
 seen.
 
-The log of a bettor's capital is a random walk whose drift and variance follow from the effect; the time at which such a
-walk crosses a bar is close to inverse Gaussian. Trials that have begun are forecast from the capital they hold now.
+The log of a bettor's capital is a random walk whose drift and variance follow from the effect, and the time at which
+the sum of their capitals crosses a bar is that of a Brownian motion and a curve. A trial that has begun is forecast
+from the capital that it holds now.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, erfc, exp, fsum, inf, log, log1p, sqrt, tanh
+from math import ceil, erfc, exp, fsum, log, log1p, sqrt, tanh
 
 from ruleproof.core.evidence.betting import EFFECTS, coin_weight
 from ruleproof.core.evidence.permutation import EFFECTS as PAIR_EFFECTS
@@ -147,53 +148,59 @@ def _crossing(units: Outcomes, effects: Sequence[float], capital: Sequence[float
         drift = fsum(chance * step for chance, step in logs)
         drifts.append(drift)
         variances.append(fsum(chance * (step - drift) ** 2 for chance, step in logs))
-    have = [log(money) if money > 0.0 else -inf for money in capital]
-
-    def total(units_seen: float) -> float:
-        parts = [money + units_seen * drift for money, drift in zip(have, drifts, strict=True)]
-        top = max(parts)
-        return top + log(fsum(exp(part - top) for part in parts)) if top > -inf else -inf
-
-    if total(0.0) >= bar:
-        return Forecast(0, 0)
-    if total(float(MOST)) < bar:
-        return Forecast(None, None)
-    together = _bisect(total, bar, float(MOST))
-    best = max(range(len(drifts)), key=lambda place: have[place] + together * drifts[place])
-    walks = [(together, drifts[best], variances[best])]
-    walks += [
-        ((bar - money) / drift, drift, noise)
-        for money, drift, noise in zip(have, drifts, variances, strict=True)
-        if drift > 0.0 and money > -inf
+    walks = [
+        (log(money), drift, sqrt(variance))
+        for money, drift, variance in zip(capital, drifts, variances, strict=True)
+        if money > 0.0 and variance > 0.0
     ]
-    median, likely = (min(_quantile(chance, *walk) for walk in walks) for chance in (0.5, 0.8))
-    return Forecast(ceil(median) if median <= MOST else None, ceil(likely) if likely <= MOST else None)
+    if sum(capital) * level >= 1.0:
+        return Forecast(0, 0)
+    if not walks:
+        return Forecast(None, None)
+    median, likely = (_time(walks, bar, chance) for chance in (0.5, 0.8))
+    return Forecast(median, likely)
 
 
-def _quantile(chance: float, mean: float, drift: float, variance: float) -> float:
-    """The time by which a walk that needs `mean` steps on average has crossed with this chance."""
-    shape = (mean * drift) ** 2 / variance if variance > 0.0 else inf
-    return _bisect(lambda steps: inverse_gaussian_cdf(steps, mean, shape), chance, 100.0 * mean)
+_Walk = tuple[float, float, float]
+"""(log capital now, drift a unit, standard deviation a unit) of one bettor."""
 
 
-def inverse_gaussian_cdf(x: float, mean: float, shape: float) -> float:
-    """P(T <= x) for the first passage time of a Brownian motion with drift: Folks & Chhikara 1978, eq. 2.
+def _time(walks: Sequence[_Walk], bar: float, chance: float) -> int | None:
+    """The unit by which the sum of the walks has crossed the bar with this chance; None beyond `MOST`.
 
-    Phi(sqrt(s/x) (x/m - 1)) + exp(2 s / m) Phi(-sqrt(s/x) (x/m + 1)).
+    All bettors see the same outcomes, so one Brownian motion moves them all, and the bar is a curve for it. The
+    chance to have crossed the curve by t is close to that of its tangent at t (Strassen 1967; Daniels 1974).
     """
-    if x <= 0.0:
-        return 0.0
-    if shape == inf:
-        return 1.0 if x >= mean else 0.0
-    root = sqrt(shape / x)
-    first = 0.5 * erfc(-root * (x / mean - 1.0) / sqrt(2.0))
-    tail = 0.5 * erfc(root * (x / mean + 1.0) / sqrt(2.0))
-    return min(1.0, first + (exp(2.0 * shape / mean + log(tail)) if tail > 0.0 else 0.0))
-
-
-def _bisect(rising: Callable[[float], float], goal: float, high: float) -> float:
-    low = 0.0
-    for _ in range(60):
+    if _crossed(walks, bar, float(MOST)) < chance:
+        return None
+    low, high = 0.0, 1.0
+    while _crossed(walks, bar, high) < chance:
+        low, high = high, 2.0 * high
+    while high - low > max(0.5, 0.002 * high):
         middle = (low + high) / 2.0
-        low, high = (middle, high) if rising(middle) < goal else (low, middle)
-    return high
+        low, high = (middle, high) if _crossed(walks, bar, middle) < chance else (low, middle)
+    return ceil(high)
+
+
+def _crossed(walks: Sequence[_Walk], bar: float, t: float) -> float:
+    """Chance that the sum of exp(log capital + drift s + sd B(s)) reached exp(bar) at some s <= t.
+
+    For a line a + c s it is Phi(-(a + c t) / sqrt t) + exp(-2 a c) Phi((c t - a) / sqrt t), a > 0.
+    """
+    at = min((bar - money - t * drift) / sd for money, drift, sd in walks)  # where the curve stands at t, from above
+    while True:
+        parts = [exp(money + t * drift + sd * at - bar) for money, drift, sd in walks]
+        whole = fsum(parts)
+        rise = fsum(part * sd for part, (_, _, sd) in zip(parts, walks, strict=True)) / whole
+        step = log(whole) / rise
+        at -= step  # Newton: log of a sum of exponentials is convex, so it comes down without overshooting
+        if step < 1e-9 * (1.0 + abs(at)):
+            break
+    slope = -fsum(part * drift for part, (_, drift, _) in zip(parts, walks, strict=True)) / whole / rise
+    start = at - slope * t
+    if start <= 0.0:
+        return 1.0
+    root = sqrt(2.0 * t)
+    below = 0.5 * erfc((start - slope * t) / root)
+    tail = exp(min(700.0, log(below) - 2.0 * start * slope)) if below > 0.0 else 0.0
+    return min(1.0, 0.5 * erfc(at / root) + tail)
