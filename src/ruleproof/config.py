@@ -108,10 +108,14 @@ class HarnessConfig(BaseModel):
         return self
 
     def __init__(self, **values: Any) -> None:
+        self._fill(values, "argument")
+
+    def _fill(self, values: Mapping[str, Any], origin: Mapping[str, str] | str) -> None:
+        """Validate `values` into this instance, as `BaseModel.__init__` does; a refusal names where a value came from."""
         try:
-            super().__init__(**values)
+            self.__pydantic_validator__.validate_python(values, self_instance=self)
         except ValidationError as error:
-            raise _explained(error, "argument") from None
+            raise _explained(error, origin) from None
 
     @classmethod
     def load(
@@ -135,10 +139,9 @@ class HarnessConfig(BaseModel):
         if unknown:
             name = unknown[0]
             raise ConfigError(f"{name} ({origin[name]}) is not a setting.", hint=_nearest(name, cls.model_fields))
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            raise _explained(error, origin) from None
+        config = cls.__new__(cls)
+        config._fill(values, origin)
+        return config
 
     @property
     def root(self) -> Path:
@@ -224,9 +227,9 @@ def _explained(error: ValidationError, origin: Mapping[str, str] | str) -> Confi
     known = HarnessConfig.model_fields.get(name)
     if known is None and first["loc"]:
         return ConfigError(f"{name} ({source}) is not a setting.", hint=_nearest(name, HarnessConfig.model_fields))
-    said = str(first["msg"]).removeprefix("Value error, ")
+    said = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
     given = "" if first["type"] == "value_error" else f" (given {first['input']!r})"
-    hint = f"{name}: {known.description}" if known is not None else ""
+    hint = (known.description or "") if known is not None else ""
     return ConfigError(f"{name} ({source}): {said}{given}.", hint=hint)
 
 

@@ -41,7 +41,7 @@ def test_s1_a_refusing_disk_is_an_error_and_the_next_writer_makes_store_and_jour
     tmp_path: Path, step: str, log: str
 ) -> None:
     root = tmp_path / "workspace"
-    workspace, rules = open_store(root)
+    _, rules = open_store(root)
     rules.add("Before.")
 
     def refuse(event: fs.Event) -> None:

@@ -46,9 +46,7 @@ class Worker:
         self.boundary = self.chance.choice(BOUNDARIES) if kill and self.chance.random() < 0.6 else ""
         if self.boundary:
             command += [self.boundary, str(self.chance.randint(1, 120))]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        )
+        self.process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
 
     def reap(self) -> bool:
         """Whether it is done with all its adds; counts the kill if it was killed."""

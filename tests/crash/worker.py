@@ -7,6 +7,7 @@ With STEP it kills itself with SIGKILL at the NTH step of that name in `edge.fs`
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -50,10 +51,14 @@ def main() -> None:
     workspace, rules = open_store(root)
     watched = rules.candidates()[0].id
     out = os.open(acks, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    if len(sys.argv) > 6:
-        fs.observe(Killer(sys.argv[6], int(sys.argv[7]))).__enter__()
-    os.write(1, b"ready\n")
-    for number in range(first, last):
+    killer = fs.observe(Killer(sys.argv[6], int(sys.argv[7]))) if len(sys.argv) > 6 else contextlib.nullcontext()
+    with killer:
+        write(workspace, rules, worker, range(first, last), out, watched)
+
+
+def write(workspace: Workspace, rules: Rules, worker: str, numbers: range, out: int, watched: str) -> None:
+    """Add a rule a number, report a session every tenth; acknowledge each by a line."""
+    for number in numbers:
         rule = rules.add(f"Worker {worker} says {number}.", f"Because of {number}.", tags=["crash"])
         os.write(out, f"rule {number} {rule.id}\n".encode())
         if number % 10 == 0:
