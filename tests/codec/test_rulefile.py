@@ -245,6 +245,11 @@ def test_evidence_that_json_cannot_hold_is_refused() -> None:
             write_rule(replace(SEED, evidence={"a": value}))
 
 
+def test_the_items_of_a_list_stand_in_the_value_of_the_key_above() -> None:
+    text = '---\npaths:\n  - "**/*.ts"\n  - src/*.js\nname: x\n---\nBody\n'
+    assert front_matter(text, "x.md") == ({"paths": "\n**/*.ts\nsrc/*.js", "name": "x"}, "Body\n", ())
+
+
 def test_a_document_without_front_matter_is_all_text() -> None:
     assert front_matter("# Title\n---\nx: y\n", "AGENTS.md") == ({}, "# Title\n---\nx: y\n", ())
 

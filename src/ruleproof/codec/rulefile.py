@@ -25,6 +25,7 @@ MAX_FILE = 256 * 1024
 
 _FENCE = re.compile(r"---[ \t]*")
 _LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_ -]{0,63}?)[ \t]*:(.*)")
+_ITEM = re.compile(r"\s*-\s+(\S.*?)\s*")
 _RAW = re.compile(r"[\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 NO_VALUES: Mapping[str, str] = MappingProxyType({})
 _KEYS = "number kind category title status sourceSession authoredAt sha256 origin amends topics evidence"
@@ -121,10 +122,18 @@ def _closing_fence(lines: Sequence[str], where: str) -> int | Problem:
 
 
 def _read_header(lines: Sequence[str], where: str, known: frozenset[str] | None = _KNOWN) -> _Header:
-    """The front matter; `known`: the keys that are ours (None: all), every other line is kept as it is."""
+    """The front matter; `known`: the keys that are ours, every other line is kept as it is.
+
+    None: every key counts, and `- item` lines are added to the value of the key above, each after a newline.
+    """
     header = _Header(where)
     for number, line in enumerate(lines, 2):
         found = _LINE.fullmatch(line)
+        item = _ITEM.fullmatch(line)
+        if known is None and item and header.values:
+            last = next(reversed(header.values))
+            header.values[last] += "\n" + item.group(1).strip("\"'")
+            continue
         if found is None:
             header.extra.append(line)
             if line.strip() and not line.lstrip().startswith("#"):
@@ -187,7 +196,10 @@ def _check_claims(header: _Header, place: Place) -> None:
 
 
 def front_matter(text: str, where: str) -> tuple[Mapping[str, str], str, tuple[Problem, ...]]:
-    """(key -> value as text, what follows, complaints) of any document; without front matter: ({}, text, ())."""
+    """(key -> value as text, what follows, complaints) of any document; without front matter: ({}, text, ()).
+
+    The items of a list below its key stand in the value, each after a newline.
+    """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     lines = text.split("\n")
     closing = _closing_fence(lines, where)
