@@ -108,6 +108,10 @@ class Approvals:
         """Whether the rule may reach a prompt on this machine."""
         return self.standing(proposal, disputed) == "core"
 
+    def select(self, proposals: Iterable[Proposal], disputed: Collection[str] = ()) -> tuple[Proposal, ...]:
+        """Those of `proposals` that may reach a prompt on this machine: what a block is composed of."""
+        return tuple(proposal for proposal in proposals if self.in_force(proposal, disputed))
+
 
 NONE = Approvals()
 
