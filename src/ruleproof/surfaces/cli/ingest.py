@@ -103,7 +103,7 @@ def _data(name: str, done: IngestResult) -> dict[str, object]:
 def _text(results: list[tuple[str, IngestResult]], dry_run: bool) -> str:
     rows = [
         (
-            name,
+            Path(name).name,
             done.format or "recognised",
             done.read,
             done.new,

@@ -14,7 +14,7 @@ from ruleproof.core.text import one_line
 WIDTH = 80
 GAP = "  "
 LEAST, MOST_OF_ID = 4, 34
-"""A column is never narrower than that; the ids of one column are not cut below this."""
+"""No column is narrower than that; the ids of one column are not cut below this while others can give way."""
 LONGEST = 100_000
 
 _WORD = re.compile(r"(?:`[^`\s](?:[^`\n]{0,60}[^`\s])?`|\S)+")
@@ -89,7 +89,7 @@ def _hanging(text: str, indent: str, first: str, total: int) -> str:
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[Cell]], *, whole: int = 0, total: int = WIDTH) -> str:
-    """A table of at most `total` cells a line. The widest column gives way first, an id in column `whole` last.
+    """A table of at most `total` cells a line. The widest column gives way first, heads and the ids of `whole` last.
 
     A column of numbers stands to the right.
     """
@@ -100,10 +100,11 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[Cell]], *, whole: int 
         and all(row[i] is None or isinstance(row[i], (int, float)) for row in kept)
         for i in range(len(headers))
     ]
-    wide = [min(total, max([width(head), *(width(row[i]) for row in cells)])) for i, head in enumerate(headers)]
-    _shrink(
-        wide, total - len(GAP) * (len(headers) - 1), [MOST_OF_ID if i == whole else LEAST for i in range(len(wide))]
-    )
+    heads = [width(head) for head in headers]
+    wide = [min(total, max([head, *(width(row[i]) for row in cells)])) for i, head in enumerate(heads)]
+    room = total - len(GAP) * (len(headers) - 1)
+    _shrink(wide, room, [max(head, MOST_OF_ID if i == whole else LEAST) for i, head in enumerate(heads)])
+    _shrink(wide, room, [LEAST] * len(wide))
     return "\n".join(_line(row, wide, right) for row in [list(headers), *cells])
 
 

@@ -40,8 +40,7 @@ def listed() -> Reply:
     with opened() as harness:
         mailbox = harness.workspace.ports.mailbox
         pending, problems = mailbox.pending(), mailbox.problems()
-    rows = [(notice.id, notice.severity, notice.count, notice.summary) for notice in pending]
-    text = table(("notice", "severity", "sessions", "summary"), rows) if rows else "No notice waits."
+    text = "\n".join(map(_entry, pending)) or "No notice waits."
     notes = (f"{len(problems)} notice files could not be read; `ruleproof doctor` names them.",) if problems else ()
     return Reply({"notices": [to_json(notice) for notice in pending]}, text, notes=notes)
 
@@ -81,6 +80,12 @@ def ack(
 
 
 COMMANDS: tuple[tuple[str, Verb], ...] = (("list", list_), ("show", show), ("ack", ack))
+
+
+def _entry(notice: Notice) -> str:
+    many = f"{notice.count} sessions" if notice.count > 1 else f"session {notice.session_id}"
+    head = paragraph(f"{notice.id}  {notice.severity}  {many}", indent="    ")
+    return f"{head}\n{paragraph(notice.summary, indent='    ', first='    ')}"
 
 
 def _text(notice: Notice) -> str:

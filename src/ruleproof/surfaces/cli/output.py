@@ -132,7 +132,7 @@ class Output:
     @property
     def interactive(self) -> bool:
         """Whether a person can be asked."""
-        return sys.stdin.isatty() and self._err.isatty() and not self.json
+        return sys.stdin is not None and sys.stdin.isatty() and self._err.isatty() and not self.json
 
     @contextlib.contextmanager
     def progress(self, total: int | None) -> Iterator[Callable[[int, int], None]]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ruleproof.core import ids
-from ruleproof.surfaces.cli.layout import facts, paragraph, table
+from ruleproof.core.text import one_line
+from ruleproof.surfaces.cli.layout import cut, facts, paragraph, table
 from ruleproof.surfaces.cli.opening import distrust, opened
 from ruleproof.surfaces.cli.output import Reply
 from ruleproof.surfaces.cli.verb import Verb, verb
@@ -16,6 +17,9 @@ from ruleproof.surfaces.cli.verb import Verb, verb
 if TYPE_CHECKING:
     from ruleproof.core.rule import Rule
     from ruleproof.harness import Harness
+
+TAGS = 18
+"""Cells of a table that tags may take."""
 
 Status = Literal["candidate", "active", "retired"]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The rule, such as r-9772c134b8.")]
@@ -53,7 +57,7 @@ def listed(everything: bool, status: Status | None) -> Reply:
             for rule in harness.rules.all()
             if (rule.status == status if status else everything or rule.live or rule.status == "unknown")
         ]
-        rows = [(rule.id, standing(harness, rule), ", ".join(rule.tags) or "(all tasks)", rule.rule) for rule in found]
+        rows = [(rule.id, standing(harness, rule), tags_of(rule), rule.rule) for rule in found]
         data = {"rules": [value_of(harness, rule) for rule in found], "trusted": harness.trust.trusted}
         text = table(("rule", "status", "tags", "text"), rows) if rows else "No rules."
         warning = distrust(harness)
@@ -184,6 +188,11 @@ def value_of(harness: Harness, rule: Rule) -> dict[str, object]:
     trial = harness.workspace.trial_of(rule)
     known = None if rule.trial is None and trial == TrialState() else trial
     return {**rule_to(replace(rule, trial=known)), "in_force": in_force(harness, rule)}
+
+
+def tags_of(rule: Rule) -> str:
+    """The first tags of a rule, few enough to leave its text room."""
+    return cut(one_line(", ".join(rule.tags)), TAGS) if rule.tags else "(all tasks)"
 
 
 def in_force(harness: Harness, rule: Rule) -> bool:

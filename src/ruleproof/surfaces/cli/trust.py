@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ruleproof.surfaces.cli.exits import Exit
-from ruleproof.surfaces.cli.layout import facts, paragraph, table
+from ruleproof.surfaces.cli.layout import facts, paragraph
 from ruleproof.surfaces.cli.opening import opened
 from ruleproof.surfaces.cli.output import Output, Reply
 from ruleproof.surfaces.cli.verb import verb
@@ -73,7 +73,13 @@ def _shown(harness: Harness, rules: list[Rule]) -> str:
     )
     if not force:
         return counts
-    rows = [(rule.id, rule.status, "all tasks" if not rule.tags else ", ".join(rule.tags), rule.rule) for rule in force]
-    listed = table(("rule", "status", "tags", "text"), rows[:FIRST])
-    more = f"\n{len(rows) - FIRST} more: `ruleproof rules` lists them all." if len(rows) > FIRST else ""
-    return f"{counts}\n\n{listed}{more}"
+    listed = [_entry(rule) for rule in force[:FIRST]]
+    more = [f"{len(force) - FIRST} more: `ruleproof rules` lists them all."] if len(force) > FIRST else []
+    return "\n\n".join([counts, *listed, *more])
+
+
+def _entry(rule: Rule) -> str:
+    """A rule in full: whoever trusts it has read it."""
+    head = paragraph(f"{rule.id}  {rule.status}  {', '.join(rule.tags) or '(all tasks)'}", indent="    ")
+    parts = [head, paragraph(rule.rule, indent="    ", first="    ")]
+    return "\n".join([*parts, *([paragraph(rule.rationale, indent="    ", first="    ")] if rule.rationale else [])])
