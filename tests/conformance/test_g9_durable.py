@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.conformance.desk import PROJECT, Desk
 
+from ruleproof.edge.userstate import UserState
 from ruleproof.errors import Refused
 
 
@@ -35,8 +37,8 @@ def test_an_approval_outlives_the_checkout(tmp_path: Path) -> None:
     ],
     ids=["CRLF", "BOM", "conflict", "torn", "encoding", "empty"],
 )
-def test_every_form_of_a_file_is_read_as_it_was_or_named_with_file_and_line(
-    change, codes, in_force, tmp_path: Path
+def test_every_form_of_a_file_is_read_as_it_was_or_named_with_its_line(
+    change: Callable[[bytes], bytes], codes: list[str], in_force: bool, tmp_path: Path
 ) -> None:
     desk = Desk(tmp_path / "a", tmp_path / "pool")
     rule = desk.propose("security", "Check the archive first.")
@@ -59,8 +61,6 @@ def test_secrets_are_redacted_before_a_text_can_be_shared(tmp_path: Path) -> Non
 
 def test_two_machines_with_one_host_name_have_two_ids(tmp_path: Path) -> None:
     digits = iter(("0a", "1b"))
-    from ruleproof.edge.userstate import UserState
-
     ids = [UserState(tmp_path / name).make_harness_id("ci", lambda count: next(digits) * (count // 2)) for name in "xy"]
     assert ids == ["ci-0a0a0a0a", "ci-1b1b1b1b"]
 

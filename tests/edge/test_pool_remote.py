@@ -165,6 +165,22 @@ def test_every_refusal_of_a_server_is_a_reason_and_a_redirect_gets_no_token(
     assert TOKEN not in report.detail
 
 
+def test_a_redirect_to_another_origin_gets_no_token(served: tuple[str, list[str], list[str]], tmp_path: Path) -> None:
+    def elsewhere(environ, start_response):  # type: ignore[no-untyped-def]
+        start_response("302 Found", [("Location", f"{served[0]}/info/refs?service=git-upload-pack")])
+        return [b""]
+
+    server = make_server("127.0.0.1", 0, elsewhere, WSGIServer, _Quiet)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        address = f"http://127.0.0.1:{server.server_port}/team.git"
+        report = Machine(tmp_path / "a", "hA", Remote(address, TOKEN, timeout_s=2.0)).sync()
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert report.mode == "local-only" and served[1] and set(served[1]) == {""}
+
+
 def test_a_host_that_nobody_answers_for_is_offline(tmp_path: Path) -> None:
     machine = Machine(tmp_path / "a", "hA", Remote("http://127.0.0.1:1/r.git", TOKEN, timeout_s=1.0))
     machine.propose("Check the archive first.")
