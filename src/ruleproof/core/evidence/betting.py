@@ -66,9 +66,11 @@ class Bet:
 
     def update(self, weight: float, residual: float) -> None:
         """One unit. `weight` in [-1, 1] is the centred coin; `residual` is already divided by s / c."""
-        stakes = [weight * tanh(effect * residual) for effect in self.effects]
-        self.up = [have + have * stake for have, stake in zip(self.up, stakes)]  # noqa: B905
-        self.down = [have - have * stake for have, stake in zip(self.down, stakes)]  # noqa: B905
+        up, down = self.up, self.down
+        for place, effect in enumerate(self.effects):
+            stake = weight * tanh(effect * residual)
+            up[place] += up[place] * stake
+            down[place] -= down[place] * stake
         self._since_check += 1
         if self._since_check == _CHECK_EVERY:
             self._since_check = 0
