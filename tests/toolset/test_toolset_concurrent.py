@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from ruleproof.core.journal import JournalFold
+from ruleproof.core.retrieval import Index
+from ruleproof.core.rulebook import Rulebook
+from ruleproof.core.trial import TrialFold
 from ruleproof.engine.add_rule import Limits
 
 
@@ -70,8 +74,7 @@ def test_of_fifty_that_settle_one_notice_one_does(opened: Any) -> None:
     assert [event["type"] for event in places[0].lines("journal.jsonl")].count("ack") == 1
 
 
-def test_readers_never_stumble_over_a_writer(opened: Any) -> None:
-    """Folds change under the mutex of their workspace; a reader that did not take it would see them change size."""
+def test_readers_and_writers_at_once_never_fail(opened: Any) -> None:
     place = opened(limits=Limits(max_live=0))
     rule_id = place.rules.add("Watch this.", metric="agent_reliability").id
     stop = threading.Event()
@@ -79,25 +82,55 @@ def test_readers_never_stumble_over_a_writer(opened: Any) -> None:
 
     def read() -> None:
         while not stop.is_set():
-            for name, args in (
-                ("harness_rule_status", {"rule_id": rule_id}),
-                ("harness_rules_list", {}),
-                ("harness_rules_search", {"query": "watch rule"}),
-                ("harness_reflect", {}),
-            ):
-                answer = place.toolset.call_sync(name, args)
+            for name, args in READS:
+                answer = place.toolset.call_sync(name, {**args, **({"rule_id": rule_id} if "status" in name else {})})
                 if not answer["ok"]:
                     failures.append(answer)
 
     readers = [threading.Thread(target=read) for _ in range(3)]
     for reader in readers:
         reader.start()
-    for number in range(60):
+    for number in range(40):
+        place.workspace.append_exposure({"kind": "exposure", "session": f"s-{number}", "rules": {rule_id: "shown"}})
         place.report(f"s-{number}", agent_reliability=0.9)
         place.rules.add(f"Rule number {number}.")
     stop.set()
     for reader in readers:
         reader.join()
     assert failures == []
-    assert place.well("harness_rule_status", rule_id=rule_id)["uncounted_sessions"] == 60
-    json.dumps(place.lines("journal.jsonl"))
+    assert place.well("harness_rule_status", rule_id=rule_id)["lifecycle"]["sessions_observed"] == 40
+
+
+READS: list[tuple[str, dict[str, Any]]] = [
+    ("harness_rule_status", {}),
+    ("harness_rules_list", {}),
+    ("harness_rules_search", {"query": "watch rule"}),
+    ("harness_reflect", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "args"), READS)
+def test_what_is_folded_is_read_under_the_mutex_of_its_workspace_alone(
+    name: str, args: dict[str, Any], place: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fold changes size while another thread commits: whoever walks it without the mutex fails now and then."""
+    rule_id = place.rules.add("Watch this rule.").id
+    held: list[bool] = []
+
+    def free_for_others() -> bool:
+        got: list[bool] = []
+        other = threading.Thread(target=lambda: got.append(place.workspace.mutex.acquire(blocking=False)))
+        other.start()
+        other.join()
+        return got[0]
+
+    for owner, method in ((TrialFold, "state"), (Index, "rank"), (JournalFold, "notices_around"), (Rulebook, "all")):
+        original = getattr(owner, method)
+
+        def watched(self: Any, *args: Any, original: Any = original, **more: Any) -> Any:
+            held.append(not free_for_others())
+            return original(self, *args, **more)
+
+        monkeypatch.setattr(owner, method, watched)
+    place.well(name, **args, **({"rule_id": rule_id} if "status" in name else {}))
+    assert held and all(held)

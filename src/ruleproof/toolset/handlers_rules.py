@@ -80,7 +80,8 @@ def rule_status(bench: Bench, args: RuleStatus) -> Result:
         rule, trial = bench.rules.get(args.rule_id), bench.rules.trial(args.rule_id)
         paused = rule.paused or bench.workspace.rulebook.all_paused
     lifecycle: Result = {"status": rule.status}
-    if rule.trial is not None or trial != TrialState():
+    on_trial = rule.trial is not None or bool(trial.observed)
+    if on_trial:
         lifecycle |= {
             "baseline_rate": trial.baseline.rate,
             "trial_rate": trial.rate,
@@ -89,6 +90,8 @@ def rule_status(bench: Bench, args: RuleStatus) -> Result:
             "replay_attempts": trial.replay_attempts,
             "verdict": trial.verdict,
         }
+    else:
+        trial = TrialState()
     said = Bounded()
     return {
         "untrusted": True,
