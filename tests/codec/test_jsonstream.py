@@ -85,6 +85,7 @@ def test_a_cut_line_never_swallows_the_next_record(cut: str, position: int) -> N
     [
         ('[{"a":1},{"b":tru},{"c":3}]', [{"a": 1}, {"c": 3}], ["line 1, element 2"]),
         ('[{"a":1},{"b":[1,2},{"c":3}]', [{"a": 1}, {"c": 3}], ["line 1, element 2"]),
+        ('[{"a":"raw\nbreak, ]}"}, {"c":3}]', [{"c": 3}], ["line 1, element 1"]),
         ('[{"a":1],{"c":3}]', [{"c": 3}], ["line 1, element 1"]),
         ('[{"a":1}, oops, {"c":3}]', [{"a": 1}, {"c": 3}], ["line 1, element 2"]),
         ('[{"a":"\\"}, {"},{"b": }, {"c":3}]', [{"a": '"}, {'}, {"c": 3}], ["line 1, element 2"]),
@@ -268,6 +269,7 @@ def test_a_line_above_the_limit_is_a_problem_and_the_next_one_is_read() -> None:
         (b"\xef\xbb\xbfa,b\nc", "a,b"),
         (b"\n\n [1]", "[1]"),
         (b"", ""),
+        (b"\n" * 9000 + b"{}", "{}"),
         (b"x" * 9000, "x" * 4096),
     ],
 )

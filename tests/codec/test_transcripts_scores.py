@@ -67,9 +67,14 @@ def test_a_json_session_id_that_is_no_text_is_refused_and_a_whole_number_is_its_
 
 
 def test_a_stray_quote_in_csv_swallows_no_other_row() -> None:
-    records = read('session,metric,value\na,m,0.1\n"b,m,0.2\nc,m,0.3\nd,m\ne,m,0.5,9\nf,"m ""x""",0.6\n')
+    records = read('session,metric,value\na,m,0.1\n"b,m,0.2\nc,m,0.3\nd,m\ne,m,0.5,9\nf,"m ""x""",0.6\ng,m,"0.7\n')
     assert [record.session_id for record in records if isinstance(record, ScoreRow)] == ["a", "c", "f"]
-    assert [record.where for record in records if isinstance(record, Problem)] == ["line 3", "line 5", "line 6"]
+    assert [record.where for record in records if isinstance(record, Problem)] == [
+        "line 3",
+        "line 5",
+        "line 6",
+        "line 8",
+    ]
 
 
 def test_a_csv_file_with_a_mark_and_crlf_reads_as_one_without() -> None:

@@ -116,20 +116,20 @@ class _Splitter:
 
     def _json_lines(self) -> Iterator[Item]:
         for line in raw_lines(self._window, self._max_bytes):
-            text, pos = line.text.rstrip(" \t\r"), 0
+            text, pos, offset = line.text.rstrip(" \t\r"), 0, line.offset
             if isinstance(line.value, Problem):
                 yield line
             while match := _SPACE.match(text, pos):
+                offset += size_of(match[0])
                 if (pos := match.end()) >= len(text):
                     break
-                offset = line.offset + size_of(text[:pos])
                 try:
                     value, end, note = self._decoder.at(text, pos)
                 except _Unread as error:
                     yield Item(error.problem(line.where), line.where, line.line, offset)
                     break
                 yield _located(Item(value, line.where, line.line, offset, text[pos:end], 0, note))
-                pos = end
+                offset, pos = offset + size_of(text[pos:end]), end
 
     def _array(self) -> Iterator[Item]:
         window, opened = self._window, f"line {self._window.line}"
@@ -217,7 +217,7 @@ class _Splitter:
         while match := self._token():
             token, start = match[0], match.start()
             if token == "\n":
-                quoted = False  # JSON has no line break inside a string
+                # Also inside a string, where JSON has no line break: a quote that was lost ends here at the latest.
                 if (self._mark and self._mark.match(window.text, start)) or (not in_array and not stack):
                     window.move(start)
                     return

@@ -18,6 +18,7 @@ MAX_BYTES = 64 << 20
 STEP = 1 << 14
 _PIECE = 1 << 16
 _REBASE = 1 << 12
+_BLANK, _BLANK_MAX = b" \t\r\n\xef\xbb\xbf", 1 << 20
 _FOREIGN = re.compile("[\udc80-\udcff]+")
 # A quick look (it may cry wolf on an escaped backslash), then the exact pass over every escape.
 _LONE_HINT = re.compile(
@@ -66,14 +67,18 @@ def lines(chunks: Iterable[bytes], *, max_bytes: int = MAX_BYTES) -> Iterator[It
 
 
 def head(chunks: Iterable[bytes], size: int = 4096) -> tuple[str, Iterator[bytes]]:
-    """The first non-empty line (at most about `size` bytes of it) and the whole stream, nothing of it consumed."""
+    """The first line that is not blank (at most about `size` bytes of it) and the whole stream, nothing of it consumed.
+
+    Empty where the stream is, or where it begins with more than a mebibyte of blanks.
+    """
     stream = iter(chunks)
-    taken = b""
+    taken, held = b"", 0
     parts: list[bytes] = []
     for chunk in stream:
         parts.append(chunk)
-        taken += chunk[: size - len(taken)]
-        if len(taken) >= size or b"\n" in taken.lstrip():
+        held += len(chunk)
+        taken += (chunk if taken else chunk.lstrip(_BLANK))[: size - len(taken)]
+        if len(taken) >= size or b"\n" in taken or (not taken and held > _BLANK_MAX):
             break
 
     def again() -> Iterator[bytes]:
@@ -81,7 +86,7 @@ def head(chunks: Iterable[bytes], size: int = 4096) -> tuple[str, Iterator[bytes
         parts.clear()
         yield from stream
 
-    return taken.decode("utf-8", "replace").lstrip("\ufeff \t\r\n").split("\n", 1)[0], again()
+    return taken.decode("utf-8", "replace").split("\n", 1)[0].rstrip("\r"), again()
 
 
 class Window:

@@ -75,14 +75,15 @@ class _Bare:
     """Messages without a record around them, collected into one session."""
 
     def __init__(self, group: int) -> None:
-        self.group, self._turns, self._digest = group, Turns(), sha256()
+        self.group, self._turns, self._digest, self._note = group, Turns(), sha256(), ""
 
     def add(self, item: Item) -> None:
+        self._note = self._note or item.note
         self._digest.update(item.digest.encode())
         self._turns.message(item.value)
 
     def session(self) -> Session:
-        return _built(f"chat-{self._digest.hexdigest()[:12]}", self._turns)
+        return _built(f"chat-{self._digest.hexdigest()[:12]}", self._turns, note=self._note)
 
 
 def _is_noise(bare: _Bare, item: Item) -> bool:

@@ -2,7 +2,8 @@
 
 Spans of one trace id are one turn; turns of one conversation id are one session, a trace without one is a session of
 its own. Ids are hex text, as OTLP/JSON has them, never base64. Spans arrive in any order and over many exports, so they
-are held until the file ends, or until MAX_SPANS are held: then the session that was quiet longest is given out.
+are held until the file ends, or until MAX_SPANS are held: then the session that was quiet longest is given out, and a
+span of it that comes later makes a second one of its id, which the registry names.
 Traces without a GenAI span are counted and left out.
 """
 

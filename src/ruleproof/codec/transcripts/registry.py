@@ -49,7 +49,7 @@ def read_sessions(chunks: Iterable[bytes], *, format: str | None = None) -> Iter
 def _read(chunks: Iterable[bytes], named: Format | None) -> Iterator[Record]:
     first, stream = head(chunks)
     if not first:
-        yield Problem("empty", "The file is empty.", severity="warning")
+        yield Problem("empty", "The file is empty, or blank for its first mebibyte.", severity="warning")
         return
     if scores_csv.sniff(first) and named in (None, scores):
         named = scores_csv
