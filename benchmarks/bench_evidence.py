@@ -27,6 +27,7 @@ from evidence_gates import (
     coverage,
     graded_gate,
     graded_replays,
+    graded_sessions,
     mcnemar_once,
     mcnemar_size,
     peek_z,
@@ -261,6 +262,17 @@ def graded_noise(bench: Bench, data: Path) -> None:
     table(f"Graded metrics: identical agents with noise, and true gains ({bench.repeats} trials a row)", heads, rows())
 
 
+def graded_metrics(bench: Bench, data: Path) -> None:
+    def rows() -> Iterator[Sequence[object]]:
+        for effect in (0.0, 0.05, 0.10, 0.20, -0.10):
+            tally = bench.row(graded_sessions, {"effect": effect, "sd": 0.15})
+            shares = [percent(count / tally.repeats) for count in (tally.promoted, tally.retired)]
+            yield f"{effect:+.2f}", *shares, tally.quantile(0.5) or "-", tally.quantile(0.8) or "-"
+
+    heads = ("effect", "promoted", "retired", "median sessions", "four in five by")
+    table(f"Forward trials on a graded metric, sd 0.15, horizon 500 ({bench.repeats} trials a row)", heads, rows())
+
+
 def forecasts(bench: Bench, data: Path) -> None:
     def rows() -> Iterator[Sequence[object]]:
         for level in (0.05, LAST_OF_TWENTY):
@@ -351,9 +363,8 @@ def speed(bench: Bench, data: Path) -> None:
 
 
 TABLES = (
-    speed,
-    false_promotions, twenty_rules, harm, power_on_pairs, price_of_looking, price_in_pairs, graded_noise, forecasts,
-    intervals, told_chances,
+    speed, false_promotions, twenty_rules, harm, power_on_pairs, price_of_looking, price_in_pairs, graded_noise,
+    graded_metrics, forecasts, intervals, told_chances,
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from ruleproof.core.evidence.anytime import AnytimePolicy, AnytimeState, Unit
 from ruleproof.core.evidence.binary import TwoSample
 from ruleproof.core.evidence.exact import binomial_tail, mcnemar, mcnemar_power
 from ruleproof.core.evidence.paired import CaseRound, PairedPolicy, PairedState, Replay
@@ -179,6 +180,25 @@ def graded_replays(spec: dict[str, Any], repeats: int, uniform: Callable[[], flo
                 promoted += outcome == "promote"
                 retired += outcome == "retire"
                 decided.append(round_ + 1)
+                break
+    return Tally(repeats, promoted, retired, tuple(decided))
+
+
+def graded_sessions(spec: dict[str, float], repeats: int, uniform: Callable[[], float]) -> Tally:
+    """Forward trials, horizon 500, on a metric with a normal spread `sd` around 0.5, raised by `effect` when shown."""
+    chance = random.Random(int(uniform() * 2**53))
+    promoted = retired = 0
+    decided: list[int] = []
+    for _ in range(repeats):
+        state = AnytimeState(AnytimePolicy())
+        for at in range(1, 501):
+            shown = chance.random() < 0.5
+            value = min(1.0, max(0.0, chance.gauss(0.5 + (spec["effect"] if shown else 0.0), spec["sd"])))
+            state.add(Unit(str(at), "shown" if shown else "withheld", value))
+            if max(state.e_help, state.e_harm) >= 20:
+                promoted += state.e_help >= 20
+                retired += state.e_help < 20
+                decided.append(at)
                 break
     return Tally(repeats, promoted, retired, tuple(decided))
 

@@ -121,6 +121,8 @@ def test_drop_out_that_differs_between_the_arms_stops_a_promotion():
     verdict = decide(made + lost, POLICY, 0.05)
     assert verdict.outcome == "not_yet"
     assert verdict.e_dropout > 100
+    assert verdict.units_needed is None
+    assert len(verdict.reasons) == 1
     assert any("no fair comparison" in reason for reason in verdict.reasons)
 
 

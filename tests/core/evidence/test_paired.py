@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ruleproof.core.evidence.exact import mcnemar
-from ruleproof.core.evidence.paired import CaseRound, PairedPolicy, PairedState, Replay, decide_paired
+from ruleproof.core.evidence.paired import UNEVEN, CaseRound, PairedPolicy, PairedState, Replay, decide_paired
 from ruleproof.errors import Refused
 
 POLICY = PairedPolicy()
@@ -182,3 +182,18 @@ def test_promotion_starts_exactly_where_the_evidence_reaches_one_over_the_level(
     e_help = decide_paired(cases, POLICY, 0.05).e_help
     assert decide_paired(cases, POLICY, 1.001 / e_help).outcome == "promote"
     assert decide_paired(cases, POLICY, 0.999 / e_help).outcome == "not_yet"
+
+
+def test_treated_replays_that_keep_crashing_hold_a_promotion_up():
+    crashing = [
+        CaseRound(
+            f"f{i}", "failure",
+            (Replay({"outcome": 1.0}), *(Replay() for _ in range(4))),
+            tuple(Replay({"outcome": 0.0}) for _ in range(5)),
+        )
+        for i in range(6)
+    ]  # fmt: skip
+    verdict = decide_paired(crashing, POLICY, 0.05)
+    assert verdict.e_help >= 20
+    assert (verdict.outcome, verdict.suspected) == ("not_yet", (UNEVEN,))
+    assert any("differ between the arms" in reason for reason in verdict.reasons)

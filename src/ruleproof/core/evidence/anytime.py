@@ -186,7 +186,7 @@ class AnytimeState:
         else:
             outcome = "not_yet"
         strongest = max((row.e_down for row in rows if row.name in harmed), default=self.e_help)
-        needed = self._needed(level) if outcome == "not_yet" else None
+        needed = self._needed(level) if outcome == "not_yet" and lost_evenly else None
         reasons = self._reasons(outcome, level, harmed, interval, needed, lost_evenly)
         return AnytimeVerdict(
             outcome=outcome,
@@ -259,12 +259,12 @@ class AnytimeState:
             said.append(f"{self.counted} units did not decide it: the effect lies between {low:+.3f} and {high:+.3f}.")
         elif not self.counted:
             said.append("Not yet: no unit has been counted.")
-        elif needed is None or self.counted + needed > policy.most_units:
+        elif lost_evenly and (needed is None or self.counted + needed > policy.most_units):
             effect = self._target.payoffs.mean or 0.0
             said.append(
                 f"Not yet: at the effect seen, {effect:+.3f}, the limit of {policy.most_units} units comes first."
             )
-        else:
+        elif lost_evenly:
             said.append(f"Not yet: about {needed} more units at the effect seen.")
         if not lost_evenly:
             missing = self._missing

@@ -25,6 +25,8 @@ from ruleproof.errors import Refused
 Outcome = Literal["promote", "retire", "inconclusive", "not_yet"]
 CaseKind = Literal["failure", "win"]
 _NOTHING: Mapping[str, float] = MappingProxyType({})
+UNEVEN = "replays without a score, which differ between the arms"
+"""Among `suspected` where what is left of the replays is no fair comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +76,9 @@ class PairedVerdict:
     """One look at a set of rounds. `effect`: mean treated minus control of the target over pairs of failure cases.
 
     `exact_p`: one-sided exact sign test on those pairs, valid for one look only. `harmed`: metrics that fell beyond
-    their noise; `suspected`: "metric in case" that hold a promotion up until more repeats clear them. `pairs_needed`:
-    more pairs of failure replays at the effect seen, None if decided or out of reach. `unusable`: case rounds without a
-    value of the target in both arms.
+    their noise; `suspected`: "metric in case" (or `UNEVEN`) that hold a promotion up until more repeats clear them.
+    `pairs_needed`: more pairs of failure replays at the effect seen, None if decided or out of reach. `unusable`:
+    case rounds without a value of the target in both arms.
     """
 
     outcome: Outcome
@@ -122,9 +124,7 @@ class _Metric:
 
     @property
     def e_harm(self) -> float:
-        """A third of the capital on all cases, a third on the wins, a third spread over single cases (idle ones keep
-        1).
-        """
+        """A third of the capital on all cases, a third on the wins, a third spread over single cases, idle or not."""
         places = self._policy.single_cases
         alone = sum(bet.e_down for bet in self.single.values()) + places - len(self.single)
         return (self.all.e_down + self.wins.e_down + alone / places) / 3.0
@@ -179,6 +179,7 @@ class PairedState:
         self._metrics = {metric: _Metric(policy)}
         self._costs: dict[str, _Cost] = {}
         self._help = BlockBet(policy.effects)
+        self._scored = BlockBet(policy.effects)
         self._payoffs = Payoffs(1.0)
         self._pairs: list[float] = []
         self._blocks: list[tuple[int, int]] = []
@@ -207,6 +208,7 @@ class PairedState:
             if treated and control:
                 self._metrics.setdefault(name, _Metric(self._policy)).add(case, treated, control)
         treated, control = arms.get(self._target, ([], []))
+        self._scored.add(_scored(case.treated, treated), _scored(case.control, control))
         if not treated or not control:
             self._unusable += 1
         elif case.kind == "failure":
@@ -218,9 +220,16 @@ class PairedState:
         for name in sorted({name for replay in replays for name in replay.costs}):
             self._costs.setdefault(name, _Cost(self._policy)).add(case, name)
 
+    def _harm(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(what fell beyond its noise, what looks bad enough to hold a promotion up)."""
+        harmed, suspected = _harm(self._metrics, self._policy, self._target)
+        if max(self._scored.e_up, self._scored.e_down) >= 2.0 / self._policy.harm_level:
+            suspected = (*suspected, UNEVEN)
+        return harmed, suspected
+
     def look(self, level: float) -> Outcome:
         """The outcome that `verdict` would give, and nothing else."""
-        harmed, suspected = _harm(self._metrics, self._policy, self._target)
+        harmed, suspected = self._harm()
         return _outcome(self._policy, level, self.e_help, self._pairs, harmed, suspected)[0]
 
     def verdict(self, level: float) -> PairedVerdict:
@@ -235,7 +244,7 @@ class PairedState:
             *(known.row(name, policy.coverage) for name, known in self._metrics.items()),
             *(cost.row(name) for name, cost in sorted(self._costs.items())),
         )
-        harmed, suspected = _harm(self._metrics, policy, self._target)
+        harmed, suspected = self._harm()
         outcome, exact_p = _outcome(policy, level, self.e_help, pairs, harmed, suspected)
         chance = _chance(policy, outcome, exact_p, self.e_help, [self._metrics[name].e_harm for name in harmed])
         needed = None
@@ -283,6 +292,11 @@ def _values(replays: Sequence[Replay], name: str) -> list[float]:
         if not 0.0 <= value <= 1.0:
             raise Refused(f"A replay has {name} {value!r}.", hint="Scale it to 0..1, or give None where it is missing.")
     return values
+
+
+def _scored(replays: Sequence[Replay], values: Sequence[float]) -> list[float]:
+    """1 for every replay of one arm that gave a value, 0 for every one that did not."""
+    return [1.0] * len(values) + [0.0] * (len(replays) - len(values))
 
 
 def _harm(metrics: Mapping[str, _Metric], policy: PairedPolicy, target: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -369,5 +383,5 @@ def _reasons(
     if not policy.planned_pairs and blocks and log_most_evidence(blocks) < log(1.0 / level) and outcome == "not_yet":
         said.append("No outcome of so few replays could have decided it: repeat the cases more often.")
     if suspected and outcome != "retire":
-        said.append(f"Promotion waits for more repeats of: {', '.join(suspected)}.")
+        said.append(f"Promotion waits for more repeats, because of {', '.join(suspected)}.")
     return tuple(said)
