@@ -15,7 +15,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from ruleproof.core.breaker import BreakerPolicy
 from ruleproof.core.gate import GatePolicy
@@ -25,6 +25,8 @@ from ruleproof.errors import ConfigError
 SETTINGS_FILE = "ruleproof.toml"
 WORKSPACE = ".ruleproof"
 PREFIX = "HARNESS_"
+ROOT_VARIABLE = "HARNESS_ROOT"
+"""The one variable whose name is not the prefix and the setting's name."""
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
 
 Mode = Literal["observe_only", "suggest", "auto"]
@@ -87,6 +89,8 @@ class HarnessConfig(BaseModel):
 
     pause: bool = Field(False, description="Take every rule out of force in this process.")
 
+    _root_from_file: bool = PrivateAttr(default=False)
+
     @field_validator("*", mode="before")
     @classmethod
     def _no_bool_for_number(cls, value: object, info: Any) -> object:
@@ -132,16 +136,25 @@ class HarnessConfig(BaseModel):
         for name, value in _from_file(file).items():
             values[name], origin[name] = value, str(file)
         for name, value in _from_environment(os.environ if environ is None else environ).items():
-            values[name], origin[name] = value, PREFIX + name.upper()
+            values[name], origin[name] = value, variable(name)
         for name, value in overrides.items():
             values[name], origin[name] = value, "argument"
         unknown = sorted(values.keys() - cls.model_fields.keys())
         if unknown:
             name = unknown[0]
             raise ConfigError(f"{name} ({origin[name]}) is not a setting.", hint=_nearest(name, cls.model_fields))
+        from_file = origin.get("harness_root") == str(file)
+        if from_file:
+            values["harness_root"] = place / str(values["harness_root"])
         config = cls.__new__(cls)
         config._fill(values, origin)
+        config._root_from_file = from_file
         return config
+
+    @property
+    def root_is_given(self) -> bool:
+        """Whether the root comes from code or from HARNESS_ROOT, which counts as trust; a settings file does not."""
+        return self.harness_root is not None and not self._root_from_file
 
     @property
     def root(self) -> Path:
@@ -187,12 +200,16 @@ def _from_file(file: Path) -> dict[str, Any]:
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for name, value in environ.items():
-        field = name.removeprefix(PREFIX).lower()
-        if not name.startswith(PREFIX) or field not in HarnessConfig.model_fields:
-            continue
-        values[field] = _table(name, value) if field in ("thresholds", "signal_weights") else value
+    for name in HarnessConfig.model_fields:
+        value = environ.get(variable(name))
+        if value is not None:
+            values[name] = _table(variable(name), value) if name in ("thresholds", "signal_weights") else value
     return values
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting."""
+    return ROOT_VARIABLE if name == "harness_root" else PREFIX + name.upper()
 
 
 def _table(name: str, text: str) -> dict[str, float]:

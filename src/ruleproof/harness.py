@@ -302,7 +302,7 @@ def open_ports(config: HarnessConfig, state_dir: Path | None = None) -> tuple[Po
     system = System()
     registry = trust_registry(state_dir)
     new = folder.provision()
-    if config.harness_root is not None:
+    if config.root_is_given:
         trust = Trust(True)
     else:
         if new:

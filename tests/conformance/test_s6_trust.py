@@ -93,7 +93,6 @@ def test_s6_no_other_command_trusts_a_workspace_by_the_way(word: str, project: P
     assert not in_force()
 
 
-@pytest.mark.xfail(reason="open_ports takes a root of the settings file for one given in code")
 def test_s6_the_settings_of_a_clone_cannot_make_it_trusted(project: Path, cli: Cli) -> None:
     """A root in the settings file came with the clone as well; only code and the environment count."""
     root = cloned(project)
@@ -143,7 +142,6 @@ def test_s6_a_root_given_in_code_counts_as_trust(project: Path) -> None:
     harness.close()
 
 
-@pytest.mark.xfail(reason="config reads HARNESS_HARNESS_ROOT instead of HARNESS_ROOT")
 def test_s6_harness_root_counts_as_trust(project: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_ROOT", str(cloned(project)))
     assert in_force()

@@ -19,7 +19,11 @@ from ruleproof.edge import fs
 WORKERS = 8
 ADDS = 2000
 KILLS = 104
-BOUNDARIES = ("lock", "append.begin", "append.write", "append.sync", "replace.write", "replace.rename", "unlock")
+BOUNDARIES = {
+    **{"lock": 80, "append.begin": 120, "append.write": 120, "append.sync": 120},
+    **{"replace.write": 2, "replace.rename": 2, "unlock": 80},
+}
+"""Steps of a write, and within how many of them a chosen writer dies."""
 SCRIPT = Path(__file__).with_name("worker.py")
 
 
@@ -43,9 +47,9 @@ class Worker:
     def start(self, kill: bool) -> None:
         first = self.next()
         command = [sys.executable, str(SCRIPT), str(self.root), str(self.acks), str(self.number), str(first), str(ADDS)]
-        self.boundary = self.chance.choice(BOUNDARIES) if kill and self.chance.random() < 0.6 else ""
+        self.boundary = self.chance.choice(list(BOUNDARIES)) if kill and self.chance.random() < 0.6 else ""
         if self.boundary:
-            command += [self.boundary, str(self.chance.randint(1, 120))]
+            command += [self.boundary, str(self.chance.randint(1, BOUNDARIES[self.boundary]))]
         self.process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
 
     def reap(self) -> bool:
@@ -69,7 +73,7 @@ def run(workers: list[Worker], chance: random.Random) -> Counter[str]:
         for worker in list(running):
             assert worker.process is not None
             if worker.process.poll() is None:
-                if not worker.boundary and not enough and chance.random() < 0.02:
+                if not worker.boundary and not enough and chance.random() < 0.06:
                     worker.process.kill()
                 continue
             if worker.reap():

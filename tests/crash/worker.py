@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from ruleproof.config import HarnessConfig
+from ruleproof.core.breaker import BreakerPolicy
 from ruleproof.core.context import Settings
 from ruleproof.core.score import Report, Score
 from ruleproof.edge import fs
@@ -28,7 +29,7 @@ from ruleproof.harness import open_ports
 def open_store(root: Path) -> tuple[Workspace, Rules]:
     """A workspace without its projection, whose cost has nothing to do with what is tried here."""
     ports, _ = open_ports(HarnessConfig(harness_root=root, lock_timeout_s=120))
-    workspace = Workspace(ports)
+    workspace = Workspace(ports, breaker=BreakerPolicy(0))
     return workspace, Rules(workspace, Composer(workspace, Settings(), trial_sessions=5), Limits(max_live=0))
 
 
@@ -63,7 +64,7 @@ def write(workspace: Workspace, rules: Rules, worker: str, numbers: range, out: 
         os.write(out, f"rule {number} {rule.id}\n".encode())
         if number % 10 == 0:
             session = f"{worker}-{number}"
-            report = Report(session, (Score("m", 0.1 if number % 20 else 0.9),), workspace.now())
+            report = Report(session, (Score("m", 0.9 if number % 50 else 0.1),), workspace.now())
             handle_report(workspace, report, assumed=frozenset({watched}))
             os.write(out, f"session {number} {session}\n".encode())
 

@@ -8,7 +8,6 @@ import pytest
 from tests.surfaces.cliterminal import Cli
 
 
-@pytest.mark.xfail(reason="config reads HARNESS_HARNESS_ROOT instead of HARNESS_ROOT")
 def test_harness_root_names_another_workspace(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_ROOT", str(tmp_path / "elsewhere"))
     assert cli("status").code == 1
