@@ -66,6 +66,13 @@ def test_the_id_column_is_whole_while_another_can_give_way() -> None:
     assert text.count("…") == 2
 
 
+def test_heads_are_whole_while_cells_can_give_way_and_give_way_last() -> None:
+    assert table(("sessions", "text"), [("y" * 90, "x" * 90)]).startswith("sessions")
+    line = table(("a head of many words " * 2, "another head of many words " * 2), [("x", "y")]).split("\n")[0]
+    assert width(line) <= WIDTH
+    assert line.count("…") == 2
+
+
 def test_numbers_stand_to_the_right_and_nothing_is_a_dash() -> None:
     assert table(("n", "x"), [(5, "a"), (1234, "b"), (None, None)]).split("\n") == [
         "    n  x",

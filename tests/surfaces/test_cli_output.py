@@ -131,8 +131,8 @@ def test_a_fault_of_ours_asks_for_a_report_and_shows_its_place_only_on_demand() 
 
 def test_a_reply_prints_its_text_once_and_its_notes_aside() -> None:
     out, printed, err = output()
-    assert out.reply(Reply({}, "a\nb", Exit.PROBLEMS, ("note \x1b",))) == 1
-    assert printed.getvalue() == "a\nb\n"
+    assert out.reply(Reply({}, "a\nb\x1b[2J", Exit.PROBLEMS, ("note \x1b",))) == 1
+    assert printed.getvalue() == "a\nb\\x1b[2J\n"
     assert err.getvalue() == "note \\x1b\n"
 
 
