@@ -15,8 +15,8 @@ from ruleproof.core.secrets import redact_json
 from ruleproof.core.text import sanitize_text
 
 T = TypeVar("T")
-ANSWER = 100_000
-"""Characters that the foreign part of one answer may hold."""
+ANSWER = 60_000
+"""Characters that the foreign part of one answer may hold: about 15,000 tokens."""
 LONGEST, ITEMS, DEPTH, KEY = 2000, 100, 12, 200
 WHOLE = 100_000
 """`longest` for texts that have a limit of their own: rules."""

@@ -16,6 +16,8 @@ from ruleproof.toolset.spec import Bench, Result
 
 MOST = 500
 REFLECTED = 20
+PART = ANSWER // 3
+"""Characters of each part of a reflection."""
 _VERDICTS = frozenset({"rule_promote", "rule_retire"})
 
 
@@ -33,7 +35,7 @@ def history(bench: Bench, args: History) -> Result:
             return _row(args.metric, record.scores, record.session_id, record.at, None)
         return None
 
-    found, gave_up = newest(bench.workspace.ports.sessions, row, _limit(args.limit))
+    found, gave_up = newest(bench.workspace.ports.sessions, row, _limit(args.limit), {args.metric})
     shown, cut = rows(found, keep="last")
     return {
         "untrusted": True,
@@ -75,7 +77,7 @@ def _events(bench: Bench, types: frozenset[str] | None, limit: int, budget: int)
         kind = event.get("type")
         return event if types is None or (isinstance(kind, str) and kind in types) else None
 
-    found, gave_up = newest(bench.workspace.ports.journal, wanted, limit)
+    found, gave_up = newest(bench.workspace.ports.journal, wanted, limit, types)
     events, cut = rows(found, keep="last", budget=budget)
     return events, gave_up or cut
 
@@ -88,8 +90,8 @@ def reflect(bench: Bench, _: NoArguments) -> Result:
         records = [[record_of(bench, rule) for rule in rules] for rules in (active, candidates)]
         effects = _effects(bench, [*active, *candidates])
     parts = {
-        "recent_notices": _events(bench, frozenset({"notice"}), REFLECTED, ANSWER // 4),
-        "recent_validations": _events(bench, _VERDICTS, REFLECTED, ANSWER // 4),
+        "recent_notices": _events(bench, frozenset({"notice"}), REFLECTED, PART),
+        "recent_validations": _events(bench, _VERDICTS, REFLECTED, PART),
         "active_rules": _standing(records[0]),
         "candidate_rules": _standing(records[1]),
     }
@@ -103,13 +105,13 @@ def reflect(bench: Bench, _: NoArguments) -> Result:
     return {
         "untrusted": True,
         **{name: shown for name, (shown, _) in parts.items()},
-        "effectiveness": Bounded(items=MOST).of(effects),
+        "effectiveness": Bounded(PART, items=MOST).of(effects),
         "cut": {name: cut for name, (_, cut) in parts.items() if cut} or None,
     }
 
 
 def _standing(records: Sequence[Result]) -> tuple[list[object], str | None]:
-    return rows(records, keep="last", budget=ANSWER // 4, longest=WHOLE, items=SESSIONS)
+    return rows(records, keep="last", budget=PART, longest=WHOLE, items=SESSIONS)
 
 
 def _effects(bench: Bench, rules: Iterable[Rule]) -> dict[str, Result]:
