@@ -32,7 +32,7 @@ class Baseline:
     @property
     def rate(self) -> float:
         """In [0, 1]; 1.0 without history, since the rule was written against a live failure. Biased high."""
-        return self.breached / self.sessions if self.sessions else 1.0
+        return min(1.0, self.breached / self.sessions) if self.sessions else 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,8 +113,8 @@ def checked_text(text: str, name: str, max_len: int) -> tuple[str, tuple[str, ..
         raise Refused(
             f"The {name} holds invisible characters: {', '.join(hidden)}.", hint="Remove them and add the rule again."
         )
-    clean, kinds = redact(text)
-    return sanitize_text(clean, max_len).strip(), kinds
+    clean, kinds = redact(sanitize_text(text, max_len))
+    return clean.strip(), kinds
 
 
 def _harmless(tags: Sequence[str]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from ruleproof.core import ids
 from ruleproof.core.lifecycle import decide
 from ruleproof.core.rule import Rule
 from ruleproof.core.rulebook import PauseAll
+from ruleproof.core.secrets import redact
 from ruleproof.core.text import sanitize_text
 from ruleproof.core.trial import TrialState
 from ruleproof.engine.workspace import Workspace
@@ -24,7 +25,7 @@ def retire(workspace: Workspace, rule_id: str, reason: str = "", author: str = "
         rule = workspace.rulebook.get(rule_id)
         status = decide(rule, "retire", rule_id)
         assert rule is not None
-        why = sanitize_text(reason, MAX_REASON).strip()
+        why = redact(sanitize_text(reason, MAX_REASON))[0].strip()
         folded = replace(rule, status=status, reason=why, trial=_folded(workspace, rule), author=author)
         return plan.rule(folded, "rule_retire", reason=why, by=author)
 
