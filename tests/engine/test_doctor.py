@@ -390,7 +390,8 @@ def test_a_forgotten_rule_leaves_a_sound_workspace(place: Place) -> None:
 
 FILES = (
     *LOGS, "harness_rules.md", "mailbox/status.json", "mailbox/pending/n-1.json", "mailbox/processed/n-1.json",
-    "traces/n-1.json", "evalset/c-1.json", ".x.1.2.tmp", "other",
+    "traces/n-1.json", "evalset/c-1.json", ".x.1.2.tmp", "other", "mailbox/pending/\udcff\u202e.json",
+    "mailbox/processed/a b\n.json", "evalset/\udcff:.json", "traces/\x1b[2J.json",
 )  # fmt: skip
 PIECES = st.one_of(
     st.binary(max_size=60),

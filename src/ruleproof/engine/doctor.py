@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ruleproof.codec import notices
@@ -24,6 +24,7 @@ from ruleproof.core.diagnosis import Store, Told, rule_problems, text_problems, 
 from ruleproof.core.ids import shown
 from ruleproof.core.notice import Notice
 from ruleproof.core.problems import Problem
+from ruleproof.core.text import one_line
 from ruleproof.engine.compose import Composer
 from ruleproof.engine.ports import Ports
 from ruleproof.engine.project import FILE
@@ -282,8 +283,8 @@ def _object_file(ports: Ports, name: str) -> Iterator[Problem]:
 
 
 def ascii_name(name: str) -> str:
-    """A file's name, fit for a message."""
-    return name if name.isascii() and name.isprintable() else shown(name)
+    """A place, fit for a message: as it is, or quoted and escaped."""
+    return name if name.isprintable() else shown(name)
 
 
 # --- staying total, and short ----------------------------------------------------------------------------------------
@@ -307,7 +308,8 @@ def _bounded(found: Iterable[Problem]) -> Iterator[Problem]:
         kind = problem.code, problem.where.partition(":")[0]
         counts[kind] += 1
         if counts[kind] <= MOST:
-            yield problem
+            said = problem.message if problem.message.isprintable() else one_line(problem.message)
+            yield replace(problem, message=said, where=ascii_name(problem.where))
     for (code, file), count in counts.items():
         if count > MOST:
             yield Problem("more", f"{count - MOST} more of {code}", file, "warning")

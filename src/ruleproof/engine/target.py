@@ -253,11 +253,10 @@ def _objects(data: bytes) -> Iterator[Value]:
 
 def _texts_in(value: object) -> Iterator[str]:
     """Every text inside a JSON value, keys apart."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _texts_in(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts_in(item)
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, (dict, list)):
+            left.extend(reversed(list(item.values()) if isinstance(item, dict) else item))
