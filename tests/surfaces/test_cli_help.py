@@ -52,6 +52,11 @@ def test_every_module_with_a_command_is_in_a_registry() -> None:
                 assert value in VERBS.values(), f"{found.name}.{name} is not registered"
 
 
+def test_no_command_is_registered_twice() -> None:
+    names = [name for name, _ in main.COMMANDS] + [name for name, _, _ in main.GROUPS]
+    assert len(names) == len(set(names))
+
+
 def test_every_command_that_the_issue_names_is_there() -> None:
     wanted = "init trust ingest status notices rules context explain calibrate journal trial pause forget tool doctor"
     assert set(wanted.split()) <= {path[0] for path in PATHS}

@@ -109,6 +109,15 @@ def test_init_twice_changes_nothing(cli: Cli) -> None:
     assert len(cli.json("rules")["rules"]) == 1
 
 
+def test_init_below_another_project_makes_its_own_and_says_so(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = cli.folder / "inner"
+    inner.mkdir()
+    monkeypatch.chdir(inner)
+    assert str(cli.folder) in cli.ok("init", "--yes").err
+    assert cli.json("status")["workspace"] == str(inner / ".ruleproof")
+    assert cli.ok("init", "--yes").err == ""
+
+
 def test_init_asks_only_a_person(bare: Cli) -> None:
     refused = bare("init")
     assert refused.code == 2

@@ -32,20 +32,21 @@ def init(
     already stays as it is. A workspace that came with a clone is not trusted by this; see
     `ruleproof trust --help`.
     """
-    from ruleproof.config import SETTINGS_FILE, HarnessConfig
+    from ruleproof.config import SETTINGS_FILE, HarnessConfig, find_project
     from ruleproof.harness import Harness
 
-    file = Path.cwd() / SETTINGS_FILE
+    here, outer = Path.cwd(), find_project(None)
+    file = here / SETTINGS_FILE
     wrote = not file.exists()
+    notes = [] if outer == here else [f"{outer} has a workspace too; in {here} this one counts from now on."]
     if wrote:
         _write_settings(file, mode or (MODE if yes else _asked(out)))
     config = HarnessConfig.load()
     fresh = not config.root.exists()
     harness = Harness.create(config)
     harness.close()
-    notes = (
-        [f"The mode stays {config.mode}: {file} exists; set `mode` in it."] if mode not in (None, config.mode) else []
-    )
+    if mode not in (None, config.mode):
+        notes.append(f"The mode stays {config.mode}: {file} exists; set `mode` in it.")
     return _reply(harness, file, wrote, fresh, notes)
 
 
