@@ -23,7 +23,7 @@ PROVEN = [
     "e7",
 ]
 FOREIGN = re.compile(
-    r"\b(?:case \d+|W\d{1,2}|gap D\d{1,2})\b|/(?:work|farm|root)/|\.pyenv/|/tmp/(?:venv|peer|brief|shim)",
+    r"\b(?:case \d+|W\d{1,2}|gap D\d{1,2})\b|/(?:work|farm)/|/root/(?!\.local)|\.pyenv/|/tmp/(?:venv|peer|brief|shim)",
 )
 
 

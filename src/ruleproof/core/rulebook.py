@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ruleproof.core.lifecycle import may_follow
 from ruleproof.core.problems import Problem
-from ruleproof.core.rule import Rule
+from ruleproof.core.rule import Rule, Status
 from ruleproof.core.text import normalise
 
 
@@ -50,8 +50,8 @@ class Rulebook:
         self.tombstones: dict[str, Tombstone] = {}
         self.all_paused = False
         self.version = 0
-        self.recent: deque[Rule] = deque(maxlen=RECENT)
-        """The last rule records of the file, legal or not: only their journal events can be missing."""
+        self.recent: deque[tuple[Rule, Status | None]] = deque(maxlen=RECENT)
+        """The last rule records of the file, legal or not, each with the status before it: only their events can be missing."""
         self._order: list[tuple[str, str]] = []
         self._candidates: dict[str, Rule] = {}
         self._active: dict[str, Rule] = {}
@@ -79,8 +79,8 @@ class Rulebook:
             self.tombstones[record.id] = record
 
     def _feed_rule(self, rule: Rule, where: str) -> None:
-        self.recent.append(rule)
         before = self.rules.get(rule.id)
+        self.recent.append((rule, before.status if before else None))
         if rule.status == "unknown":
             self.complain(
                 Problem("unknown-status", f"rule {rule.id} has an unknown status; it is not in force", where),

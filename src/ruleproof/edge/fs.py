@@ -192,7 +192,9 @@ def unlink(path: Path) -> None:
     """Remove the file; nothing happens where it is missing."""
     with _named(path, "remove"):
         _tell("unlink", path)
-        path.unlink(missing_ok=True)
+        if path.exists() or path.is_symlink():
+            path.unlink(missing_ok=True)
+            _sync_dir(path.parent)
 
 
 def sweep(folder: Path) -> list[str]:

@@ -27,13 +27,20 @@ from ruleproof.core.breaker import BreakerPolicy
 from ruleproof.core.gate import GatePolicy
 from ruleproof.core.journal import JournalFold
 from ruleproof.core.problems import Problem
-from ruleproof.core.rule import Rule
+from ruleproof.core.rule import Rule, Status
 from ruleproof.core.rulebook import MAX_PROBLEMS, Rulebook
 from ruleproof.core.sessions import SessionFold
 from ruleproof.core.trial import TrialFold, TrialState
 from ruleproof.engine.ports import Log, Ports
 
-_EVENT_OF = {"candidate": "rule_add", "active": "rule_promote", "retired": "rule_retire"}
+
+def _event_of(before: Status | None, after: Status) -> str:
+    """The kind of the event that a rule record came with, as far as the record tells."""
+    if before is None:
+        return "rule_add"
+    if before == after:
+        return "rule_update"
+    return {"active": "rule_promote", "retired": "rule_retire"}.get(after, "rule_update")
 
 
 def iso(moment: datetime) -> str:
@@ -224,16 +231,16 @@ class Workspace:
         A writer appends its rule records first and their events second, both in order; so where the last event is
         there, all are.
         """
-        recent = [rule for rule in self.rulebook.recent if rule.event is not None]
+        recent = [(rule, before) for rule, before in self.rulebook.recent if rule.event is not None]
         if not recent:
             return False
         known = self.refresh_journal().rule_events
-        if recent[-1].event in known:
+        if recent[-1][0].event in known:
             return False
-        missing = [rule for rule in recent if rule.event not in known]
         events = [
-            {**rule_to(rule), "type": _EVENT_OF.get(rule.status, "rule_update"), "ts": self.now(), "completed": True}
-            for rule in missing
+            {**rule_to(rule), "type": _event_of(before, rule.status), "ts": self.now(), "completed": True}
+            for rule, before in recent
+            if rule.event not in known
         ]
         self.ports.journal.append(b"".join(map(encode_line, events)))
         self.refresh_journal()
