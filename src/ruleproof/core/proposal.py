@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
@@ -139,12 +140,17 @@ def place_of(path: str) -> Place | None:
     if len(parts) != 4 or parts[0] != "rules":
         return None
     number = number_of(parts[3])
-    if number is None:
+    if number is None or not (_is_component(parts[1]) and _is_component(parts[2])):
         return None
+    return Place(parts[1], parts[2], parts[3], number)
+
+
+@lru_cache(maxsize=4096)
+def _is_component(text: str) -> bool:
     try:
-        return Place(component(parts[1], "project"), component(parts[2], "harness"), component(parts[3]), number)
+        return component(text) == text
     except Refused:
-        return None
+        return False
 
 
 def place(project: str, harness: str, number: int, category: str, title: str) -> Place:

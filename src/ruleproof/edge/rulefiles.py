@@ -52,14 +52,15 @@ class RuleFiles:
     def find(self, project: str, ids: Iterable[str]) -> dict[str, list[Place]]:
         """id -> its files: one, none, or several where a number was given twice. Lists only the writers in `ids`."""
         component(project, "project")
-        wanted: dict[str, list[Place]] = {}
-        for rule in ids:
-            wanted.setdefault(rule_id_of(rule, ""), [])
-        for harness in {rule.partition("/")[0] for rule in wanted}:
-            numbers = {rule.partition("/")[2] for rule in wanted if rule.startswith(f"{harness}/")}
+        wanted: dict[str, list[Place]] = {rule_id_of(rule, ""): [] for rule in ids}
+        numbers: dict[str, set[str]] = {}
+        for rule in wanted:
+            harness, _, number = rule.partition("/")
+            numbers.setdefault(harness, set()).add(number)
+        for harness, own in numbers.items():
             folder = ("rules", project, harness)
             for name in fs.listdir(self.root.joinpath(*folder)) if self._real(folder) else ():
-                if name.partition("-")[0] in numbers and (place := place_of("/".join((*folder, name)))):
+                if name.partition("-")[0] in own and (place := place_of("/".join((*folder, name)))):
                     wanted[place.rule_id].append(place)
         return wanted
 

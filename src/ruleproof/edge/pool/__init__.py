@@ -220,8 +220,9 @@ class Pool:
     def _commit(self, git: GitStore, got: Fetched, mine: Mapping[str, bytes], now: int, cache: _Cache) -> str:
         old = git.tree_of(got.head)
         tree = git.changed(old, {path: git.add_blob(data) for path, data in mine.items()})
-        before = _entries(git, old, cache) if git.folder(old, "index") else {}
-        shards = changed(before, _entries(git, tree, cache))
+        before = _entries(git, old, cache)
+        after = before | _entries(git, tree, cache, within=mine)
+        shards = changed(before if git.folder(old, "index") else {}, after)
         tree = git.changed(tree, {path: git.add_blob(data) if data else None for path, data in shards.items()})
         rules = sum(path.startswith("rules/") for path in mine)
         message = f"{self._harness}: {rules} rule files, {len(mine) - rules} ledgers\n"
@@ -292,11 +293,13 @@ def _fits(git: GitStore, sha: str) -> bool:
     return data is not None and len(data) <= MAX_FILE
 
 
-def _entries(git: GitStore, tree: str | None, cache: _Cache) -> dict[str, Entry]:
-    """path -> index entry of every readable rule file in `tree`; what `cache` lacks is read and added."""
+def _entries(
+    git: GitStore, tree: str | None, cache: _Cache, within: Mapping[str, bytes] | None = None
+) -> dict[str, Entry]:
+    """path -> index entry of every readable rule file in `tree` (of those `within`); `cache` gains what it lacks."""
     found: dict[str, Entry] = {}
     for path, sha in _walk(git, tree):
-        place = place_of(path)
+        place = place_of(path) if within is None or path in within else None
         if place is None:
             continue
         if sha not in cache:

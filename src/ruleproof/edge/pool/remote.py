@@ -16,17 +16,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import Literal, TypeVar
+from typing import IO, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from dulwich.client import GitClient, HTTPUnauthorized, LocalGitClient, SendPackResult, Urllib3HttpGitClient
 from dulwich.errors import NotGitRepository, SendPackError
 from dulwich.file import FileLocked
-from dulwich.objects import ObjectID
-from dulwich.pack import UnpackedObject
+from dulwich.objects import Commit, ObjectID, ShaFile, Tree
+from dulwich.pack import UnpackedObject, pack_objects_to_data
 from dulwich.refs import Ref
 from dulwich.repo import Repo
 
+from ruleproof.core.admission import SUBMODULE
 from ruleproof.core.ids import shown
 from ruleproof.core.projectkey import without_secret
 from ruleproof.core.text import one_line
@@ -111,33 +112,28 @@ class Remote:
     def fetch(self, store: GitStore, have: str | None) -> Fetched:
         """Bring the pool's newest commit into `store`. `have`: the commit brought last time. Never raises."""
         chosen: list[tuple[str, str]] = []
-        wanted: list[ObjectID] = []
 
         def wants(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:
             found = _branch(refs)
             if found is None:
                 return []
             chosen.append((found.decode(), refs[found].decode()))
-            new = [] if refs[found] in store.repo.object_store else [refs[found]]
-            wanted.extend(new)
-            return new
+            return [] if refs[found] in store.repo.object_store else [refs[found]]
 
         def bring() -> Fetched:
-            with SpooledTemporaryFile(SPOOLED) as file:
-                size = 0
-
-                def write(data: bytes) -> int:
-                    nonlocal size
-                    size += len(data)
-                    if size > MAX_PACK:
-                        raise _Oversize
-                    return file.write(data)
-
-                heads = [ObjectID(have.encode())] if have else []
-                self._client().fetch_pack(self._path(), wants, store.repo.get_graph_walker(heads), write)
-                if size and wanted:
-                    file.seek(0)
-                    store.repo.object_store.add_thin_pack(file.read, None)
+            if self.local:
+                with Repo(self.address) as theirs:
+                    for head in wants(theirs.get_refs()):
+                        _copy(theirs, store, head)
+            else:
+                with SpooledTemporaryFile(SPOOLED) as file:
+                    write = _Bounded(file)
+                    heads = [ObjectID(have.encode())] if have else []
+                    walker = store.repo.get_graph_walker(heads)
+                    self._client().fetch_pack(self._path(), wants, walker, write)
+                    if write.size:
+                        file.seek(0)
+                        store.repo.object_store.add_thin_pack(file.read, None)
             if not chosen:
                 return Fetched("ok")
             return Fetched("ok", "", chosen[0][0].removeprefix("refs/heads/"), chosen[0][1])
@@ -162,7 +158,7 @@ class Remote:
             ofs_delta: bool = False,
             progress: Callable[[bytes], None] | None = None,
         ) -> tuple[int, Iterator[UnpackedObject]]:
-            return store.repo.generate_pack_data(set(have), set(want), ofs_delta=ofs_delta)
+            return pack_objects_to_data([(made, None) for made in store.made.values()])
 
         def send() -> SendPackResult:
             return self._client().send_pack(self._path(), update, pack)
@@ -223,6 +219,40 @@ class Remote:
     def _scrubbed(self, text: str) -> str:
         clean = text.replace(self._token, "***") if self._token else text
         return one_line(clean, 200)
+
+
+class _Bounded:
+    """Writes what arrives to `file`, up to MAX_PACK bytes."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.size = 0
+
+    def __call__(self, data: bytes) -> int:
+        self.size += len(data)
+        if self.size > MAX_PACK:
+            raise _Oversize
+        return self._file.write(data)
+
+
+def _copy(theirs: Repo, store: GitStore, head: ObjectID) -> None:
+    """Bring `head` and whatever it needs that is not here, as one pack: what is here already is here whole."""
+    found: dict[ObjectID, ShaFile] = {}
+    todo = [head]
+    size = 0
+    while todo:
+        sha = todo.pop()
+        if sha in found or sha in store.repo.object_store or sha not in theirs.object_store:
+            continue
+        made = found[sha] = theirs.object_store[sha]
+        size += made.raw_length()
+        if size > MAX_PACK:
+            raise _Oversize
+        if isinstance(made, Commit):
+            todo += [made.tree, *made.parents]
+        elif isinstance(made, Tree):
+            todo += [inner for _, mode, inner in made.iteritems() if mode != SUBMODULE]
+    store.repo.object_store.add_pack_data(*pack_objects_to_data([(made, None) for made in found.values()]))
 
 
 def _past_stale_lock(send: Callable[[], T]) -> T:

@@ -12,7 +12,7 @@ from stat import S_IFDIR, S_ISDIR, S_ISREG
 from types import TracebackType
 
 from dulwich.errors import FileFormatException, NotGitRepository, NotTreeError
-from dulwich.objects import Blob, Commit, ObjectID, Tree
+from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 from dulwich.refs import Ref
 from dulwich.repo import Repo
 
@@ -30,6 +30,9 @@ class GitStore:
 
     def __init__(self, path: Path, *, writing: bool = False) -> None:
         self.path = path
+        self.made: dict[str, ShaFile] = {}
+        """What was added since the repository was opened: what a push has to send."""
+        self._pieces: dict[str, tuple[Piece, ...]] = {}
         try:
             self.repo = Repo(str(path))
         except NotGitRepository:
@@ -70,13 +73,18 @@ class GitStore:
 
     def pieces(self, tree: str | None) -> tuple[Piece, ...]:
         """The entries of a folder; empty where it is missing, damaged or no folder."""
-        try:
-            found = self.repo[tree.encode()] if tree else None
-            if not isinstance(found, Tree):
-                return ()
-            return tuple(Piece(name, mode, sha.decode()) for name, mode, sha in found.iteritems())
-        except _DAMAGE:
+        if not tree:
             return ()
+        held = self._pieces.get(tree)
+        if held is None:
+            try:
+                found = self.repo[tree.encode()]
+                entries = found.iteritems() if isinstance(found, Tree) else ()
+                held = tuple(Piece(name, mode, sha.decode()) for name, mode, sha in entries)
+            except _DAMAGE:
+                held = ()
+            self._pieces[tree] = held
+        return held
 
     def folder(self, tree: str | None, *parts: str) -> str | None:
         """The sha of a folder below `tree`; None where there is none by that path."""
@@ -104,16 +112,18 @@ class GitStore:
         return found.data if isinstance(found, Blob) else None
 
     def add_blob(self, data: bytes) -> str:
-        blob = Blob.from_string(data)
-        self.repo.object_store.add_object(blob)
-        return blob.id.decode()
+        return self._add(Blob.from_string(data))
+
+    def _add(self, made: ShaFile) -> str:
+        self.repo.object_store.add_object(made)
+        sha = made.id.decode()
+        self.made[sha] = made
+        return sha
 
     def changed(self, tree: str | None, changes: Mapping[str, str | None]) -> str:
         """The root folder `tree` with path -> sha of a file set, or removed (None). Only folders on the way are new."""
         split = {tuple(path.encode().split(b"/")): sha for path, sha in changes.items()}
-        made = self._changed(tree, split) or Tree()
-        self.repo.object_store.add_object(made)
-        return made.id.decode()
+        return self._add(self._changed(tree, split) or Tree())
 
     def _changed(self, tree: str | None, changes: Mapping[tuple[bytes, ...], str | None]) -> Tree | None:
         """None: an empty folder, which git does not keep."""
@@ -130,8 +140,7 @@ class GitStore:
             mode, sha = entries.get(name, (0, ""))
             made = self._changed(sha if S_ISDIR(mode) else None, inside)
             if made is not None:
-                self.repo.object_store.add_object(made)
-                entries[name] = (S_IFDIR, made.id.decode())
+                entries[name] = (S_IFDIR, self._add(made))
             elif S_ISDIR(mode):
                 del entries[name]
         if not entries:
@@ -151,8 +160,7 @@ class GitStore:
         made.author_timezone = made.commit_timezone = 0
         made.encoding = b"UTF-8"
         made.message = message.encode()
-        self.repo.object_store.add_object(made)
-        return made.id.decode()
+        return self._add(made)
 
 
 def blob_sha(data: bytes) -> str:
