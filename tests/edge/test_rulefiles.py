@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from ruleproof.codec.rulefile import write_rule
 from ruleproof.core.proposal import Place, Proposal, place
 from ruleproof.edge import fs
-from ruleproof.edge.rulefiles import RuleFiles
+from ruleproof.edge.rulefiles import TICK_S, RuleFiles
 from ruleproof.errors import Refused, StoreError
 
 
@@ -153,6 +154,23 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
 def test_only_the_path_of_a_rule_file_can_be_put(tmp_path: Path, path: str) -> None:
     with pytest.raises(Refused):
         RuleFiles(tmp_path).put(path, b"x")
+
+
+def test_a_listing_is_kept_while_nothing_changes_and_never_hides_a_new_file(tmp_path: Path) -> None:
+    files = RuleFiles(tmp_path)
+    first = add(files)
+    for number in range(2, 40):
+        assert files.find("p-1", [f"hA/{number:03d}"]) == {f"hA/{number:03d}": []}
+        made = add(RuleFiles(tmp_path))
+        assert files.find("p-1", [made.id]) == {made.id: [made.place]}
+    for _ in range(3):
+        time.sleep(TICK_S * 0.6)
+        assert files.find("p-1", [first.id]) == {first.id: [first.place]}
+    assert files._listed[tmp_path / "rules" / "p-1" / "hA"].taken < time.monotonic() - TICK_S * 0.5
+    made = add(RuleFiles(tmp_path))
+    assert files.find("p-1", [made.id]) == {made.id: [made.place]}
+    (tmp_path / made.place.path).unlink()
+    assert files.find("p-1", [made.id]) == {made.id: []}
 
 
 def test_a_changed_file_is_read_again_and_an_unchanged_one_is_not(tmp_path: Path) -> None:

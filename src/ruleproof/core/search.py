@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from heapq import nsmallest
+from itertools import islice
 
 from ruleproof.core.text import one_line, tokenise
 
@@ -101,9 +102,11 @@ class Index:
         self._documents: list[Document] = []
         self._at: dict[str, int] = {}
         self._alive = 0
+        self._ordered = 0
+        self._top = ""
         self._words: dict[tuple[str, str], _Bits] = {}
         self._aliases = _classes(aliases or {})
-        for document in documents:
+        for document in sorted(documents, key=lambda document: document.id):
             self.put(document)
 
     def __len__(self) -> int:
@@ -116,6 +119,9 @@ class Index:
         self._documents.append(document)
         self._at[document.id] = position
         self._alive |= 1 << position
+        if document.id > self._top:
+            self._ordered |= 1 << position
+            self._top = document.id
         for key in _keys(document):
             self._words.setdefault(key, _Bits()).positions.append(position)
 
@@ -146,7 +152,7 @@ class Index:
         ]
         hits: list[Hit] = []
         for score, mask in sorted(classes, key=lambda pair: -pair[0]):
-            for found in nsmallest(query.limit - len(hits), self._in(mask), key=lambda document: document.id):
+            for found in self._first(mask, query.limit - len(hits)):
                 position = self._at[found.id]
                 why = tuple((term, name) for term, name, bits in answers if bits >> position & 1)
                 hits.append(Hit(found, score, why))
@@ -204,10 +210,18 @@ class Index:
             yield gain + max(0.0, bonus), part & core
             yield gain, part & ~core
 
-    def _in(self, mask: int) -> Iterator[Document]:
-        for position, bit in enumerate(reversed(f"{mask:b}")):
-            if bit == "1":
-                yield self._documents[position]
+    def _first(self, mask: int, count: int) -> list[Document]:
+        """The `count` documents of `mask` with the smallest ids; positions in `_ordered` follow the ids."""
+        held = [*islice(_bits_of(mask & self._ordered), count), *_bits_of(mask & ~self._ordered)]
+        return nsmallest(count, map(self._documents.__getitem__, held), key=lambda document: document.id)
+
+
+def _bits_of(mask: int) -> Iterator[int]:
+    """Positions of the bits of `mask`, the lowest first."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
 
 
 def _keys(document: Document) -> Iterator[tuple[str, str]]:

@@ -6,8 +6,10 @@ when it changed. Numbers are given under a lock, so two processes never share on
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from ruleproof.codec.rulefile import read_rule, write_rule
@@ -22,12 +24,27 @@ Make = Callable[[int, tuple[Proposal, ...]], Proposal | None]
 """(free number, the writer's files) -> the proposal to write, or None to write nothing."""
 
 
+TICK_S = 0.1
+"""Seconds; longer than a tick of any file system's clock that we know, FAT excepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """Names by number, the folder's state, when that state was first seen and when the names were read."""
+
+    key: object
+    first: float
+    taken: float
+    names: dict[str, list[str]]
+
+
 class RuleFiles:
     """The rule files below `root`. Holds what it read, by the file's inode, size and time."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._read: dict[Place, tuple[object, Read]] = {}
+        self._listed: dict[Path, _Listing] = {}
 
     def places(self, project: str) -> tuple[list[Place], list[Problem]]:
         """Every rule file of `project`, sorted by path, and what lies there and is none."""
@@ -58,11 +75,31 @@ class RuleFiles:
             harness, _, number = rule.partition("/")
             numbers.setdefault(harness, set()).add(number)
         for harness, own in numbers.items():
-            folder = ("rules", project, harness)
-            for name in fs.listdir(self.root.joinpath(*folder)) if self._real(folder) else ():
-                if name.partition("-")[0] in own and (place := place_of("/".join((*folder, name)))):
-                    wanted[place.rule_id].append(place)
+            numbered = self._numbered(project, harness)
+            for number in own:
+                for name in numbered.get(number, ()):
+                    if place := place_of(f"rules/{project}/{harness}/{name}"):
+                        wanted[place.rule_id].append(place)
         return wanted
+
+    def _numbered(self, project: str, harness: str) -> dict[str, list[str]]:
+        """number -> names of one writer's folder.
+
+        A listing is kept while the folder's time stays the same, and only once it was taken well after that time was
+        first seen: a change within one tick of the file system's clock leaves the time as it is.
+        """
+        folder = self.root / "rules" / project / harness
+        key = fs.stat_key(folder)
+        held = self._listed.get(folder)
+        now = time.monotonic()
+        if held is not None and held.key == key and held.taken - held.first > TICK_S:
+            return held.names
+        names: dict[str, list[str]] = {}
+        for name in fs.listdir(folder) if key and self._real(("rules", project, harness)) else ():
+            names.setdefault(name.partition("-")[0], []).append(name)
+        first = held.first if held is not None and held.key == key else now
+        self._listed[folder] = _Listing(key, first, now, names)
+        return names
 
     def read(self, place: Place) -> Read:
         """The proposal at `place`, or the Problem that says why there is none. Never raises for what is on disk."""
