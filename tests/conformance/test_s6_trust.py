@@ -71,6 +71,7 @@ def test_s6_of_a_workspace_that_came_with_a_clone_nothing_is_in_force_until_trus
     assert not in_force()
     assert cli.json("status")["in_force"] == 0
     assert "evil.example" not in cli.ok("context").out
+    assert cli.ok("context", "--at", "2999-01-01").out == cli.ok("context", "--diff", "2020-01-01").out == ""
     assert cli.json("rules")["rules"][0]["in_force"] is False
     assert "trust" in cli.json("explain", RULE["id"])["reason"]  # type: ignore[arg-type]
     cli.ok("trust")

@@ -51,7 +51,7 @@ def context(
     then, since = moment(at, "--at"), moment(diff, "--diff")
     with opened() as harness:
         composer = harness.composer
-        made = composer.at(then, task) if then else composer.context(task)
+        made = _at(harness, then, task) if then else composer.context(task)
         if session is not None:
             _shown(harness, session, made)
         count, counted = made.tokens, "estimated from above"
@@ -60,7 +60,7 @@ def context(
         notes = [note for note in (distrust(harness), *made.warnings) if note]
         text = made.text
         if since:
-            before = composer.at(since, task)
+            before = _at(harness, since, task)
             text = "\n".join(
                 difflib.unified_diff(
                     before.text.split("\n"),
@@ -82,6 +82,13 @@ def context(
             **({"diff": text} if since else {}),
         }
         return Reply(data, text, notes=tuple(notes))
+
+
+def _at(harness: Harness, then: str, task: str | None) -> Context:
+    """The context of then; empty where the workspace is not trusted, as that of now is: somebody may paste it."""
+    from ruleproof.core.context import Context
+
+    return harness.composer.at(then, task) if harness.trust.trusted else Context("")
 
 
 def _shown(harness: Harness, session: str, made: Context) -> None:
