@@ -11,6 +11,7 @@ import typer
 from ruleproof.surfaces.cli import (
     calibrate,
     context,
+    demo,
     doctor,
     explain,
     forget,
@@ -45,6 +46,7 @@ COMMANDS: tuple[tuple[str, Verb], ...] = (
     ("forget", forget.forget),
     ("doctor", doctor.doctor),
     ("tool", tool.tool),
+    ("demo", demo.demo),
 )
 GROUPS: tuple[tuple[str, Verb, tuple[tuple[str, Verb], ...]], ...] = (
     ("notices", notices.notices, notices.COMMANDS),
