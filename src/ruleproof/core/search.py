@@ -144,11 +144,11 @@ class Index:
             _add(planes, mask, HALVES[name])
             matched |= mask
         matched &= self._allowed(query, approved)
-        core = self._positions(approved)
+        core, recent = self._positions(approved), self._recent(today)
         classes = [
             (halves / 2 + bonus, mask)
             for halves, group in _groups(matched, planes, len(planes) - 1, 0)
-            for bonus, mask in self._bonuses(group, core, query.bonus, today)
+            for bonus, mask in _bonuses(group, core, query.bonus, recent)
         ]
         hits: list[Hit] = []
         for score, mask in sorted(classes, key=lambda pair: -pair[0]):
@@ -198,22 +198,24 @@ class Index:
                 mask |= 1 << position
         return mask
 
-    def _bonuses(self, group: int, core: int, bonus: float, today: date) -> Iterator[tuple[float, int]]:
-        """The parts of `group` with one bonus each: approved or not, by age."""
-        rest, parts = group, []
+    def _recent(self, today: date) -> list[tuple[float, int]]:
+        """(gain, documents so new), the newest first; a day ahead of ours may be today elsewhere."""
         newest = today.toordinal() + 1
-        for days, gain in RECENT:
-            fresh = rest & self._union(("=day", str(newest - back)) for back in range(days + 2))
-            parts.append((gain, fresh))
-            rest ^= fresh
-        for gain, part in (*parts, (0.0, rest)):
-            yield gain + max(0.0, bonus), part & core
-            yield gain, part & ~core
+        return [(gain, self._union(("=day", str(newest - back)) for back in range(days + 2))) for days, gain in RECENT]
 
     def _first(self, mask: int, count: int) -> list[Document]:
         """The `count` documents of `mask` with the smallest ids; positions in `_ordered` follow the ids."""
         held = [*islice(_bits_of(mask & self._ordered), count), *_bits_of(mask & ~self._ordered)]
         return nsmallest(count, map(self._documents.__getitem__, held), key=lambda document: document.id)
+
+
+def _bonuses(group: int, core: int, bonus: float, recent: Iterable[tuple[float, int]]) -> Iterator[tuple[float, int]]:
+    """The parts of `group` with one bonus each: approved or not, by age."""
+    for gain, fresh in (*recent, (0.0, group)):
+        part = group & fresh
+        group ^= part
+        yield gain + max(0.0, bonus), part & core
+        yield gain, part & ~core
 
 
 def _bits_of(mask: int) -> Iterator[int]:
