@@ -28,6 +28,7 @@ from ruleproof.core.score import Report, Score, checked_cost, checked_value
 from ruleproof.core.trial import Exposure
 from ruleproof.core.verdict import Verdict
 from ruleproof.edge import fs
+from ruleproof.edge.evalsetdir import EvalSetDir
 from ruleproof.edge.evaluators.trace import TraceEvaluator
 from ruleproof.edge.filelog import FileLog
 from ruleproof.edge.mailboxdir import MailboxDir
@@ -314,6 +315,7 @@ def open_ports(config: HarnessConfig, state_dir: Path | None = None) -> tuple[Po
         journal=FileLog(root / "journal.jsonl"),
         sessions=FileLog(root / "sessions.jsonl"),
         mailbox=MailboxDir(root / "mailbox"),
+        evalset=EvalSetDir(root / "evalset"),
         files=folder,
         system=system,
         lock=lambda: fs.lock(root / LOCK, timeout_s=config.lock_timeout_s),

@@ -13,6 +13,7 @@ import pytest
 from ruleproof.core.context import Settings
 from ruleproof.core.score import Report, Score
 from ruleproof.edge import fs
+from ruleproof.edge.evalsetdir import EvalSetDir
 from ruleproof.edge.filelog import FileLog
 from ruleproof.edge.mailboxdir import MailboxDir
 from ruleproof.edge.system import System
@@ -99,6 +100,7 @@ def opened(tmp_path: Path) -> Opener:
             journal=FileLog(root / "journal.jsonl"),
             sessions=FileLog(root / "sessions.jsonl"),
             mailbox=MailboxDir(root / "mailbox"),
+            evalset=EvalSetDir(root / "evalset"),
             files=files,
             system=System(),
             lock=lambda: fs.lock(root / LOCK),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from ruleproof.core.evalcase import EvalCase
 from ruleproof.core.notice import Notice
 from ruleproof.core.problems import Problem
 from ruleproof.core.score import Score
@@ -57,6 +58,17 @@ class Mailbox(Protocol):
     def problems(self) -> list[Problem]: ...
 
 
+class EvalSet(Protocol):
+    """Eval cases, one file each. A listing carries no inputs; `read` does."""
+
+    def listed(self) -> list[EvalCase]: ...
+    def read(self, case_id: str) -> EvalCase | None: ...
+    def add(self, case: EvalCase) -> None: ...
+    def put(self, case: EvalCase) -> None: ...
+    def remove(self, case_id: str) -> bool: ...
+    def problems(self) -> list[Problem]: ...
+
+
 class System(Protocol):
     """The clock and chance."""
 
@@ -83,6 +95,7 @@ class Ports:
     journal: Log
     sessions: Log
     mailbox: Mailbox
+    evalset: EvalSet
     files: Files
     system: System
     lock: Callable[[], AbstractContextManager[None]]
@@ -105,6 +118,16 @@ class Evaluator(Protocol):
     """Scores a turn. It may return plain values (metric -> number or None), Scores, or an awaitable of either."""
 
     def __call__(self, turn: Turn, /) -> object: ...
+
+
+class Replay(Protocol):
+    """Runs a case again with `context` in the agent's prompt, in a new session.
+
+    It returns the id of that session, or a mapping with `session_id` and what is known of it: `messages` or `end_state`
+    for the evaluator, `scores` (then no evaluator is asked), `costs`; or an awaitable of either.
+    """
+
+    def __call__(self, case: EvalCase, context: str, /) -> object: ...
 
 
 Scores = Mapping[str, float | None] | Sequence[Score]
