@@ -98,6 +98,7 @@ LINES: tuple[tuple[str, ...], ...] = (
     ("forget", "r-2222222222", "--reason", "予約" * 60),
     ("doctor",),
     ("doctor", "--repair"),
+    ("demo", "--folder", "shop", "--sessions", "6"),
     ("notices",),
     ("notices", "list"),
     ("notices", "show", NOTICE),
@@ -113,8 +114,8 @@ LINES: tuple[tuple[str, ...], ...] = (
     ("rules", "accept", "r-0123456789"),
     ("rules", "status", "r-0123456789"),
 )
-WHOLE = ("context",)
-"""Prints a text of its own form, as an agent gets it; no table."""
+WHOLE = ("context", "demo")
+"""Prints a context as an agent gets it, whatever the width of its lines."""
 
 
 def test_every_command_is_run_below() -> None:
@@ -162,7 +163,7 @@ def test_json_is_one_harmless_document_that_says_how_it_went(line: tuple[str, ..
 @pytest.mark.parametrize("line", [line for line in LINES if line[:1] != ("init",)], ids=" ".join)
 def test_looking_twice_says_the_same(line: tuple[str, ...], hostile: Cli) -> None:
     """What only looks changes nothing: the files stay byte for byte."""
-    if line[0] in ("trust", "ingest", "report", "pause", "forget") or line[:2] in (
+    if line[0] in ("trust", "ingest", "report", "pause", "forget", "demo") or line[:2] in (
         ("notices", "ack"),
         ("rules", "add"),
         ("rules", "retire"),
