@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import multiprocessing
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from ruleproof.errors import CapReached, RuleproofError
+import pytest
+
+from ruleproof.edge import fs
+from ruleproof.errors import CapReached, Refused, RuleproofError
 from ruleproof.harness import Harness
 
 Log = Callable[[str], list[dict[str, Any]]]
 SPAWN = multiprocessing.get_context("spawn")
 
 
-def add_many(root: Path, worker: int, count: int, same: bool, cap: int, out: Any) -> None:
+def add_many(root: Path, worker: int, count: int, same: bool, cap: int, together: Any, out: Any) -> None:
     harness = Harness.create(harness_root=root, max_active_rules=cap, durability="os")
     got = []
+    together.wait(60)  # without it the first worker is done before the last has started
     for number in range(count):
         try:
             got.append(harness.rules.add(f"Rule {number}" if same else f"Rule {worker} {number}").id)
@@ -27,8 +33,9 @@ def add_many(root: Path, worker: int, count: int, same: bool, cap: int, out: Any
 
 
 def in_processes(root: Path, workers: int, count: int, same: bool, cap: int = 0) -> list[str]:
-    out = SPAWN.Queue()
-    running = [SPAWN.Process(target=add_many, args=(root, w, count, same, cap, out)) for w in range(workers)]
+    out, together = SPAWN.Queue(), SPAWN.Barrier(workers)
+    arguments = [(root, worker, count, same, cap, together, out) for worker in range(workers)]
+    running = [SPAWN.Process(target=add_many, args=each) for each in arguments]
     for process in running:
         process.start()
     got = [rule_id for _ in running for rule_id in out.get(timeout=120)[1]]
@@ -78,8 +85,9 @@ def test_s1_a_stale_view_cannot_bring_a_retired_rule_back(open_harness: Callable
     assert [record["status"] for record in log("rules.jsonl")] == ["candidate", "retired"]
 
 
-def observe_many(root: Path, worker: int, count: int, done: Any) -> None:
+def observe_many(root: Path, worker: int, count: int, together: Any, done: Any) -> None:
     harness = Harness.create(harness_root=root, durability="os", rule_trial_min_sessions=10_000)
+    together.wait(60)
     for number in range(count):
         session = f"w{worker}-{number}"
         harness.system_context(session_id=session)
@@ -92,11 +100,59 @@ def observe_many(root: Path, worker: int, count: int, done: Any) -> None:
 def test_s1_no_observation_is_lost_between_processes(open_harness: Callable[..., Harness], root: Path) -> None:
     harness = open_harness(rule_trial_min_sessions=10_000)
     rule = harness.rules.add("One.", metric="agent_reliability")
-    done = SPAWN.Queue()
-    running = [SPAWN.Process(target=observe_many, args=(root, worker, 50, done)) for worker in range(4)]
+    done, together = SPAWN.Queue(), SPAWN.Barrier(4)
+    running = [SPAWN.Process(target=observe_many, args=(root, worker, 50, together, done)) for worker in range(4)]
     for process in running:
         process.start()
     for process in running:
         done.get(timeout=120)
         process.join()
     assert len(harness.rules.trial(rule.id).observed) == 200
+
+
+def slow_first_append(entered: threading.Event, go_on: threading.Event) -> Callable[[fs.Event], None]:
+    """Stops the first writer between what it decided and what it writes."""
+    stopped = [False]
+
+    def listen(event: fs.Event) -> None:
+        if event[0] == "append.begin" and not stopped[0]:
+            stopped[0] = True
+            entered.set()
+            assert go_on.wait(20)
+
+    return listen
+
+
+@pytest.mark.parametrize("second", ["same text", "cap", "retire"])
+def test_s1_a_slow_writer_and_a_quick_one_lose_no_update(open_harness: Callable[..., Harness], second: str) -> None:
+    """One has decided and not yet written; another decides about the same thing meanwhile. It has to wait."""
+    slow, quick = open_harness(max_active_rules=2), open_harness(max_active_rules=2)
+    rule = slow.rules.add("The first.")
+    entered, go_on = threading.Event(), threading.Event()
+    done: list[object] = []
+
+    def other() -> None:
+        try:
+            if second == "retire":
+                done.append(quick.rules.pause(rule.id))
+            else:
+                done.append(quick.rules.add("The same." if second == "same text" else "Another."))
+        except RuleproofError as refused:
+            done.append(refused)
+
+    first = (lambda: slow.rules.retire(rule.id)) if second == "retire" else (lambda: slow.rules.add("The same."))
+    with fs.observe(slow_first_append(entered, go_on)), ThreadPoolExecutor(2) as pool:
+        writing = pool.submit(first)
+        assert entered.wait(20)
+        waiting = pool.submit(other)
+        time.sleep(0.2)
+        assert not done  # it waits for the lock
+        go_on.set()
+        made, _ = writing.result(20), waiting.result(20)
+    (outcome,) = done
+    if second == "same text":
+        assert outcome == made
+    else:
+        assert isinstance(outcome, CapReached if second == "cap" else Refused)
+    again = open_harness()
+    assert len(again.rules.all()) == (1 if second == "retire" else 2)
