@@ -27,6 +27,8 @@ class JournalFold:
         """Notice id -> its signatures, for every notice that was journaled and not in shadow mode."""
         self.retired: dict[str, str] = {}
         """Rule id -> the time of its `rule_retire` event."""
+        self.announced = False
+        """Whether the journal says already that forward trials decide."""
         self._incidents: deque[tuple[str, tuple[str, ...]]] = deque(maxlen=BASELINE_WINDOW)
         self._times: dict[str, list[str]] = {}
         self._all_times: list[str] = []
@@ -43,6 +45,8 @@ class JournalFold:
                 self.retired[rule_id] = _text(event.get("ts"))
         elif kind == "notice":
             self._feed_notice(event)
+        elif kind == "validation":
+            self.announced = True
         elif kind == "recovery" and isinstance(event.get("session_id"), str):
             self._incidents.append((_text(event["session_id"]), ()))
 

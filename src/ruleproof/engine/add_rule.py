@@ -72,6 +72,7 @@ def add_rule(workspace: Workspace, draft: Draft, limits: Limits) -> Added:
         book = workspace.rulebook
         twin = book.live_twin(text)
         if twin is not None:
+            workspace.ports.rules.sync()  # whoever wrote it may have died before its own
             return Added(twin, False)
         rejected = book.rejected_twin(text)
         if rejected is not None and not (draft.again and draft.author == "person"):

@@ -148,7 +148,9 @@ class Composer:
         return Explanation(rule_id, rule_id in made.rules, why, reason)
 
     def at(self, moment: str, task_hint: str | None = None) -> Context:
-        """The context as it was at `moment` (ISO-8601, UTC), from the records up to then."""
+        """The context as it was at `moment` (ISO-8601, UTC), from the records up to then; empty without trust."""
+        if not self.workspace.ports.trusted:
+            return Context("")
         book, trials = Rulebook(), TrialFold()
         for where, value in self._until(self.workspace.ports.rules.content(), "rules.jsonl", moment):
             record = record_from(value, where)

@@ -24,12 +24,15 @@ class Projection:
         self._workspace, self._composer = workspace, composer
         self._written: tuple[object, int, int] | None = None
         self._timer: threading.Timer | None = None
+        self._owed = False
+        """Whether this process changed something that the file does not show yet."""
         workspace.after_commit.append(self.after_commit)
 
     def after_commit(self) -> None:
         """Write what changed: now, or soon where many rules make it dear."""
         if self._written == self._state():
             return
+        self._owed = True
         if self._workspace.rulebook.live_count <= EXACT_UP_TO:
             self._try()
         elif self._timer is None:
@@ -42,11 +45,11 @@ class Projection:
         self._try()
 
     def flush(self) -> None:
-        """Write what is still owed."""
+        """Write what this process still owes; a process that only looked writes nothing."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._workspace.rulebook.version and self._written != self._state():
+        if self._owed:
             self._try()
 
     def _try(self) -> None:
@@ -57,7 +60,7 @@ class Projection:
 
     def write(self) -> None:
         """Write the full render now. Raises StoreError."""
-        state = self._state()
+        state, self._owed = self._state(), False
         self._workspace.ports.files.write(FILE, self._composer.full().encode("utf-8", "replace"), sync=False)
         self._written = state
 

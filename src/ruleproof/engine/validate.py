@@ -73,7 +73,8 @@ async def _validate(workspace: Workspace, rule: Rule, validators: Sequence[Valid
 
 
 def announce_fallback(workspace: Workspace) -> None:
-    """Say once, in the log and in the journal, that no replay function is wired and forward trials decide."""
+    """Say once a process in the log, and once in the journal, that without a replay function forward trials decide."""
     log.warning("no replay function is wired: forward trials decide about candidates")
     with workspace.transaction() as plan:
-        plan.event("validation", mode="forward_trial", reason="no replay function is wired")
+        if not workspace.refresh_journal().announced:
+            plan.event("validation", mode="forward_trial", reason="no replay function is wired")
