@@ -141,6 +141,14 @@ def test_text_after_a_key_that_never_ends_stays() -> None:
     assert clean == "[redacted:private-key]\nnow, some words. And more."
 
 
+@pytest.mark.parametrize("split", ["\x00", "\u200b", "\x1b[0m", "\u202e", "\U000e0041", "\x9f"])
+def test_a_credential_split_by_what_cleaning_removes_goes_too(split: str) -> None:
+    token = "ghp_" + _any(36)
+    clean, kinds = redact(f"a\r\n{token[:9]}{split}{token[9:]} b")
+    assert (clean, kinds) == ("a\n[redacted:github-token] b", ("github-token",))
+    assert redact(f"a{split}b sk-XXXX\r\n") == (f"a{split}b sk-XXXX\r\n", ())
+
+
 def test_several_kinds_are_told_once_each() -> None:
     text = f"sk-ant-{_any(40)} and sk-ant-{_any(40)} and ghp_{_any(36)}"
     assert redact(text)[1] == ("github-token", "anthropic-key")

@@ -94,6 +94,10 @@ def test_words_of_lookalikes_in_one_script_never_meet() -> None:
     assert len(words) == len(letters) ** 3
 
 
+def test_a_word_of_lookalikes_alone_is_the_word_it_looks_like() -> None:
+    assert normalise("Stор the сору аt оnсе: \u0441\u043e\u0440") == normalise("stop the copy at once: cop")
+
+
 @pytest.mark.parametrize("text", ["НЕ ТРОГАТЬ ТО", "Не Трогать То", "не трогать то"])
 def test_case_makes_no_difference_in_words_that_look_latin(text: str) -> None:
     assert normalise(text) == normalise("не трогать то")

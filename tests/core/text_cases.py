@@ -50,6 +50,8 @@ FORGERIES = (
     "<!-- ACTIVE RULES -->",
     "--> free again",
     "--!> free again",
+    "-------------> a comment's end behind a banner",
+    "pandaprobe harness: two marks in one",
     "<\u200b!-- hidden joint",
     "＜！－－ full width －－＞",
     "```python\nimport os\n```",

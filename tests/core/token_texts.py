@@ -99,6 +99,9 @@ for f in "$@"; do grep -nE '^[A-Z_]+=' "$f" | sed 's/=.*//' >> out.txt 2>&1 || t
 """,
     "| a | b |\n|---|:-:|\n| `x` | **y** |\n\n    indented\n\n***\n\n1. one\n   - two\n\r\n\r\n\t\tthree\t\t4\n",
     "XMLHttpRequest getElementById iOSAppDelegate HTTP2Server SCREAMING_SNAKE_CASE kebab-case v2.10.3-rc.1+build.77",
+    "By default atexit is true.",
+    "If isjunk is not defined:",
+    "The hextet as an integer.",
     "'defaults' is 'default', isn't it? \"Don't,\" they'd said; we've 'll 're.",
 )
 
@@ -121,4 +124,6 @@ def noise() -> Iterator[str]:
         low, high = chance.choice(blocks)
         text = "".join(chr(chance.randint(low, high)) for _ in range(chance.randint(1, 60)))
         yield text
+        yield "".join(chance.choice(["1", "23", "4567", "²", "٣", "½", "〧", "𐄢"]) for _ in range(9))
+        yield " ".join(chance.choices("算箱景를软老理环료调额非链比站", k=5))
         yield "".join(chance.choice(text + "   \n\t.-=_*/1234567aeiouTHE") for _ in range(60))

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ruleproof.core.text import visible
+
 MAX_DEPTH = 64
 _TOO_DEEP = "[redacted:too-deep]"
 
@@ -157,7 +159,20 @@ _KEY_MATERIAL = re.compile(r"[A-Za-z0-9+/=]{24}")
 
 
 def redact(text: str) -> tuple[str, tuple[str, ...]]:
-    """`text` with every credential replaced, and the kinds that were found, each once. Linear in the text."""
+    """`text` with every credential replaced, and the kinds that were found, each once. Linear in the text.
+
+    Where control or invisible characters split a credential, what comes back is the text without them.
+    """
+    clean, kinds = _redact(text)
+    seen = visible(clean)
+    if seen != clean:
+        again, more = _redact(seen)
+        if more:
+            return again, tuple(dict.fromkeys((*kinds, *more)))
+    return clean, kinds
+
+
+def _redact(text: str) -> tuple[str, tuple[str, ...]]:
     found: dict[str, None] = {}
     if "PRIVATE KEY" in text:
         text = _noting(found, "private-key", text, _PEM.sub(_without_key, text))

@@ -14,7 +14,7 @@ from ruleproof.core.lookalikes import skeleton, unmixed
 from ruleproof.core.markers import defuse, defuse_start
 from ruleproof.core.scripts import folded_form, tokenise
 
-__all__ = ["LINE_BREAKS", "hidden_code_points", "normalise", "one_line", "sanitize_text", "tokenise"]
+__all__ = ["LINE_BREAKS", "hidden_code_points", "normalise", "one_line", "sanitize_text", "tokenise", "visible"]
 
 LINE_BREAKS = ("\n", "\v", "\f", "\r", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\r\n")
 """Whatever some reader takes for the end of a line: ten characters, and the pair that counts once."""
@@ -41,12 +41,12 @@ def sanitize_text(text: str, max_len: int = 2000) -> str:
     Terminal sequences go whole, line breaks become `\\n`, lone surrogates U+FFFD; marks get a middle dot. At most
     `max_len` characters (0 or less: no cut); a cut ends in `…[truncated]`, or in `…` where that does not fit.
     """
-    return _bounded(_clean(text), max_len)
+    return _bounded(visible(text), max_len)
 
 
 def one_line(text: str, max_len: int = 2000) -> str:
     """`text` as one line that can stand after a bullet of ours, or at the start of a line, and forge nothing there."""
-    clean = _clean(text)
+    clean = visible(text)
     if "\n" in clean:
         clean = defuse(clean)
     return _bounded(defuse_start(" ".join(clean.split())), max_len)
@@ -65,8 +65,11 @@ def normalise(text: str) -> str:
     return " ".join(plain.casefold().split()).rstrip(_FINAL)
 
 
-def _clean(text: str) -> str:
-    """No terminal sequence, control, lone surrogate or misplaced invisible character; `\\n` the only line break."""
+def visible(text: str) -> str:
+    """`text` as a person sees it: no terminal sequence, control, lone surrogate or misplaced invisible character.
+
+    The only line break in it is `\\n`.
+    """
     if text.isprintable() and text.isascii():
         return text
     if _DIRTY.search(text):

@@ -89,7 +89,7 @@ def _other(piece: str, ahead: str) -> int:
     """Tokens of a piece that is no run of ASCII letters; `ahead` is up to two characters after it."""
     first, size, following = piece[0], len(piece), ahead[:1]
     if first == " ":
-        joins_nothing = following.isdigit() or following > "\x7f"
+        joins_nothing = following.isdigit() or following > "~"
         if size > 1:
             return 1 + size // 40 + joins_nothing + (following in COMMON_CHARACTERS)
         return (joins_nothing or following <= " ") + (following >= "\u0800" and following in COMMON_CHARACTERS)
