@@ -89,6 +89,12 @@ def test_a_rule_is_in_force_only_while_its_file_has_the_approved_digest() -> Non
     assert NONE.standing(RULE) == "proposed" and not NONE.in_force(RULE)
 
 
+def test_of_two_files_with_one_number_only_the_approved_one_is_in_force_and_a_copy_of_it_counts_once() -> None:
+    copy = replace(RULE, place=Place("p-1", "hA", "001-z-z.md", 1))
+    other = replace(RULE, place=Place("p-1", "hA", "001-0-0.md", 1), digest=D2)
+    assert approved().select([copy, other, RULE]) == (RULE,)
+
+
 def test_approving_the_changed_file_puts_it_in_force_again() -> None:
     changed = replace(RULE, digest=D2)
     fact = approve(changed, Decision("terminal", D2, D2[:12]), at="t")

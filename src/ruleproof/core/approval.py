@@ -109,8 +109,15 @@ class Approvals:
         return self.standing(proposal, disputed) == "core"
 
     def select(self, proposals: Iterable[Proposal], disputed: Collection[str] = ()) -> tuple[Proposal, ...]:
-        """Those of `proposals` that may reach a prompt on this machine: what a block is composed of."""
-        return tuple(proposal for proposal in proposals if self.in_force(proposal, disputed))
+        """Those of `proposals` that may reach a prompt on this machine, one for each id: what a block is composed of.
+
+        Of two files with one number only the approved one is in force; of two copies of it the first by path.
+        """
+        found: dict[str, Proposal] = {}
+        for proposal in sorted(proposals, key=lambda proposal: proposal.place.path):
+            if self.in_force(proposal, disputed):
+                found.setdefault(proposal.id, proposal)
+        return tuple(found.values())
 
 
 NONE = Approvals()
