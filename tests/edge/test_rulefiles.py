@@ -137,6 +137,24 @@ def test_projects_with_similar_names_do_not_mix(tmp_path: Path) -> None:
     assert [rule.text for rule in files.read_all("acme-api")[0]] == ["Rule of acme-api."]
 
 
+def test_an_unreadable_pool_is_an_error_and_not_an_empty_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = RuleFiles(tmp_path)
+    made = add(files)
+
+    def denied(path: object, *more: object, **named: object) -> list[str]:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fs.os, "listdir", denied)
+        for call in (files.read_all, files.places, lambda project: files.find(project, [made.id])):
+            with pytest.raises(StoreError, match="Permission denied"):
+                call("p-1")
+    with monkeypatch.context() as patch:
+        patch.setattr(fs.os, "stat", denied)
+        rule, problems = RuleFiles(tmp_path).read(made.place)
+    assert rule is None and [problem.code for problem in problems] == ["unreadable-file"]
+
+
 def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "pool" / "rules").mkdir(parents=True)

@@ -63,7 +63,7 @@ class RuleFiles:
     def names(self, project: str, harness: str) -> list[str]:
         """The names of one writer's rule files, sorted."""
         folder = ("rules", component(project, "project"), component(harness, "harness"))
-        listed = fs.listdir(self.root.joinpath(*folder)) if self._real(folder) else []
+        listed = _listed(self.root.joinpath(*folder)) if self._real(folder) else []
         return [name for name in listed if place_of("/".join((*folder, name)))]
 
     def find(self, project: str, ids: Iterable[str]) -> dict[str, list[Place]]:
@@ -95,7 +95,7 @@ class RuleFiles:
         if held is not None and held.key == key and held.taken - held.first > TICK_S:
             return held.names
         names: dict[str, list[str]] = {}
-        for name in fs.listdir(folder) if key and self._real(("rules", project, harness)) else ():
+        for name in _listed(folder) if key and self._real(("rules", project, harness)) else ():
             names.setdefault(name.partition("-")[0], []).append(name)
         first = held.first if held is not None and held.key == key else now
         self._listed[folder] = _Listing(key, first, now, names)
@@ -104,15 +104,16 @@ class RuleFiles:
     def read(self, place: Place) -> Read:
         """The proposal at `place`, or the Problem that says why there is none. Never raises for what is on disk."""
         path = self._path(place.path)
-        key = fs.stat_key(path)
-        held = self._read.get(place)
-        if held is not None and held[0] == key:
-            return held[1]
         found: Read
+        key: object = None
         try:
+            key = fs.stat_key(path)
+            held = self._read.get(place)
+            if held is not None and held[0] == key:
+                return held[1]
             data = fs.read_bytes(path) if self._real(place.path.split("/")[:-1]) else None
-        except StoreError as error:
-            found = None, (Problem("unreadable-file", error.message, place.path),)
+        except OSError as error:
+            found = None, (Problem("unreadable-file", str(error), place.path),)
         else:
             missing = Problem("missing-file", "there is no such file", place.path)
             found = (None, (missing,)) if data is None else read_rule(place, data)
@@ -171,7 +172,7 @@ class RuleFiles:
     def _list(self, project: str, harness: str) -> tuple[list[Place], list[Problem]]:
         places: list[Place] = []
         problems: list[Problem] = []
-        for name in fs.listdir(self.root / "rules" / project / harness):
+        for name in _listed(self.root / "rules" / project / harness):
             path = f"rules/{project}/{harness}/{name}"
             place = place_of(path)
             if place is not None:
@@ -188,7 +189,7 @@ class RuleFiles:
     def _folders(self, parts: tuple[str, ...], problems: list[Problem]) -> Iterator[str]:
         if not self._real(parts):
             return
-        for name in fs.listdir(self.root.joinpath(*parts)):
+        for name in _listed(self.root.joinpath(*parts)):
             where = "/".join((*parts, name))
             try:
                 component(name)
@@ -220,3 +221,13 @@ class RuleFiles:
                 raise StoreError(f"{path} is no folder.", hint="Move it away; nothing was written through it.")
             if not path.exists():
                 fs.mkdir(path)
+
+
+def _listed(folder: Path) -> list[str]:
+    """Names in the folder; raises StoreError where it cannot be read: an unreadable pool is not an empty one."""
+    try:
+        return fs.listdir(folder)
+    except OSError as error:
+        raise StoreError(
+            f"{folder}: {error.strerror or error}.", hint="Check its permissions; nothing was read."
+        ) from error
