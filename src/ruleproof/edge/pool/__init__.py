@@ -22,13 +22,16 @@ from ruleproof.core.approval import CurationFact
 from ruleproof.core.ids import component
 from ruleproof.core.problems import Problem
 from ruleproof.core.proposal import number_of, place_of
+from ruleproof.core.secrets import redact
 from ruleproof.edge import fs
 from ruleproof.edge.pool.remote import Code, Fetched, Remote
 from ruleproof.edge.pool.store import GitStore, blob_sha
-from ruleproof.errors import NotFound
+from ruleproof.errors import NotFound, StoreError
 
 _Cache = dict[str, list[str]]
 MAX_TRIES = 8
+WAIT_S = 120.0
+"""How long a pass waits for another one of this user."""
 FACTS = "curation.jsonl"
 
 
@@ -87,8 +90,19 @@ class Pool:
     @contextmanager
     def _writing(self) -> Iterator[GitStore]:
         fs.mkdir(self._store)
-        with fs.lock(self._store / "sync.lock"), GitStore(self._store / "git", writing=True) as git:
-            yield git
+        try:
+            with (
+                fs.lock(self._store / "sync.lock", timeout_s=WAIT_S),
+                GitStore(self._store / "git", writing=True) as git,
+            ):
+                yield git
+        except StoreError:
+            raise
+        except OSError as error:
+            raise StoreError(
+                f"{error.filename or self._store}: {error.strerror or error}.",
+                hint="Check free space and permissions; what was not published waits.",
+            ) from error
 
     @contextmanager
     def _reading(self) -> Iterator[GitStore]:
@@ -111,7 +125,8 @@ class Pool:
             taken = self._take(git, got)
             received += taken.received
             problems = taken.problems
-            mine = self._unpublished(git, git.tree_of(got.head), facts)
+            mine, unfit = self._unpublished(git, git.tree_of(got.head), facts)
+            problems += unfit
             published = sorted(mine)
             if not mine:
                 return SyncReport("synced", received=tuple(received), problems=tuple(problems))
@@ -196,26 +211,35 @@ class Pool:
         found = {name: self._files.bytes_at(f"{where}/{name}") for name in self._files.names(project, self._harness)}
         return {name: blob_sha(data) for name, data in found.items() if data is not None}
 
-    def _unpublished(self, git: GitStore, tree: str | None, facts: Mapping[str, bytes]) -> dict[str, bytes]:
-        """path -> bytes of ours that the pool's `tree` does not have so; a path that somebody else took is left out."""
+    def _unpublished(
+        self, git: GitStore, tree: str | None, facts: Mapping[str, bytes]
+    ) -> tuple[dict[str, bytes], list[Problem]]:
+        """path -> bytes of ours that the pool's `tree` does not have so, and what of ours is not fit to be shared.
+
+        A path that somebody else took is left out.
+        """
         mine: dict[str, bytes] = {}
+        unfit: list[Problem] = []
         for project in self._files.projects():
             theirs = git.files(tree, "rules", project, self._harness)
             seen = git.files(git.ref("seen"), "rules", project, self._harness)
             for name, sha in self._own_shas(project).items():
                 if theirs.get(name) != sha and (name not in theirs or seen.get(name) == sha):
                     path = f"rules/{project}/{self._harness}/{name}"
-                    data = self._files.bytes_at(path)
-                    if data is not None and len(data) <= MAX_FILE:
+                    data = self._files.bytes_at(path) or b""
+                    problem = _unfit(path, data)
+                    if problem is None:
                         mine[path] = data
+                    else:
+                        unfit.append(problem)
         for project, data in facts.items():
             where = ("edits", component(project, "project"), self._harness)
             if data and git.files(tree, *where).get(FACTS) != blob_sha(data):
                 mine["/".join((*where, FACTS))] = data
-        return mine
+        return mine, unfit
 
     def _pending(self, git: GitStore, facts: Mapping[str, bytes]) -> tuple[str, ...]:
-        return tuple(sorted(self._unpublished(git, git.tree_of(git.ref("remote")), facts)))
+        return tuple(sorted(self._unpublished(git, git.tree_of(git.ref("remote")), facts)[0]))
 
     def _commit(self, git: GitStore, got: Fetched, mine: Mapping[str, bytes], now: int, cache: _Cache) -> str:
         old = git.tree_of(got.head)
@@ -286,6 +310,18 @@ def read_disputes(store: Path) -> frozenset[str]:
     except ValueError:
         found = []
     return frozenset(path for path in found if isinstance(path, str)) if isinstance(found, list) else frozenset()
+
+
+def _unfit(path: str, data: bytes) -> Problem | None:
+    """Why a file of ours must not be shared: nobody can take it back."""
+    place = place_of(path)
+    rule = read_rule(place, data)[0] if place else None
+    if rule is None or not rule.intact:
+        return Problem("not-published", "it is no whole rule file, or was changed after it was written", path)
+    kinds = redact(data.decode("utf-8", "replace"))[1]
+    if kinds:
+        return Problem("not-published", f"it holds a secret ({', '.join(kinds)})", path)
+    return None
 
 
 def _fits(git: GitStore, sha: str) -> bool:
