@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.core.token_texts import CODE, ENGLISH, LANGUAGES
 
-from ruleproof.core.commonpieces import COMMON_CHARACTERS, COMMON_WORDS
+from ruleproof.core.commonpieces import COMMON_CHARACTERS, COMMON_WORDS, WORDS_AFTER_A_SPACE
 from ruleproof.core.tokencount import estimate_tokens
 
 
@@ -61,6 +61,7 @@ def test_every_common_piece_is_one_token_of_both_vocabularies() -> None:
         words = [
             form for word in COMMON_WORDS for form in (word, f" {word}", word.capitalize(), f" {word.capitalize()}")
         ]
+        words += [f" {word}" for word in WORDS_AFTER_A_SPACE]
         assert [piece for piece in (*words, *COMMON_CHARACTERS) if len(encode(piece)) != 1] == []
 
 

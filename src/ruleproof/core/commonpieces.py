@@ -1,7 +1,7 @@
 """Words and characters that are one token in both cl100k and o200k, found by counting each of them.
 
-A word is listed when it is one token with and without a space before it and a capital at its start. Data only: the
-rules that use it stand in `core.tokencount`.
+`COMMON_WORDS` are one token with and without a space before them and a capital at their start, `WORDS_AFTER_A_SPACE` in
+lower case after a space. Data only: the rules that use it stand in `core.tokencount`.
 """
 
 from __future__ import annotations
@@ -73,6 +73,79 @@ _WORDS = """
     you your zero
 """
 COMMON_WORDS = frozenset(_WORDS.split())
+
+_AFTER_A_SPACE = """
+    according accurate across afraid afternoon against agree agreed agreement agrees air alarm alarms alive allowing
+    almost alone alternative although anger angry animal animals annotations answers anyone anything apart appear
+    appeared appears apple applicable approach appropriate approval aren arm arms art article asked asking asks
+    assignment associated assume assuming ate attempt attention authentication automatically available avoids baby
+    bad bank baseline became become becomes becoming bed began beginning begins behavior behaviour behind believe
+    believed believes beneath beside besides beyond big bird book books bottom bought boy bread breaks bring
+    bringing brings broke brother brought budget building builds bus busy buy buying buys caching calculation
+    calculations came captured car careful carefully carried carries carry cars caught caused causes century certain
+    certainly chair changing checked checking checks children choice choose chooses chose church cities city clause
+    clearly clients closed closes coffee cold comes coming companies company completely comprehensive computer
+    concise condition conditions consider considered considers consistent const contain containing continued
+    continues contributors conventions convey copies correctly corresponding couldn countries country cover covered
+    covers creates creating creation customer customers damage dangerous dark daughter dead death debate decide
+    decided decides decimal decision decisions definitions degree deletes demand department dependencies derivative
+    derived described descriptor despite detailed detected determine develop developed develops didn die died dies
+    difficult difficulty digits directly directories dirty disclaimer discussion disease distribute distributed
+    doctor documentation documents doesn dog dogs door doubt draw draws drew dry duty ear early earth easy eat eats
+    education effects efficiency efficient efficiently effort eight electronic eleven emails employee employees ends
+    enemy energy enough ensures entire entirely equivalent errors especially etc evaluated evening eventually
+    everyone everything evidence exactly executed exercise experience explain explained explains explicitly
+    expressions extracted eye eyes face facts fail failing fails failures fall fallback falling falls fast father
+    fear feedback feel feeling feels feet fell felt fifth figure figures film filtering finally finds fire fish fix
+    fixes flavor flavors floor flower followed following follows food foot force formatting fourth freedom
+    frequently friend friends front fruit functional further furthermore garden gave generally gets girl gives
+    giving goal goals goes going gone government granted grew groups grow growing grows growth guess hadn hair
+    handled handles handling hands happen happened happens happy hard hardly harm hasn hate haven health healthy
+    hear heard hearing hears heart heavy held helped helping helps hence herself him himself holder holding holds
+    hope hoped hopes horse hospital hot hour house houses however https hundred husband idea ideas identification
+    identified identify identifying immediately impact implemented impossible improve income incorrect increase
+    increased increases indeed industry influence interest internet interpreter involve involved involves involving
+    isn issues itself job jobs joy judge keeping keeps kept killed kinds kitchen knew knowing knowledge knows lack
+    languages late laws lead leads learn learned learning learns leaves leaving led leg legs len lesson lessons lets
+    letter letters letting liability libraries licensed life light liked likely limitation limits listed listen
+    listened literals lived lives living loading longer looked looking looks loops lose loses loss love machines
+    mainly man marked market materials matter maybe meaning means meant meanwhile measure measures meat meet meeting
+    meets member men mention methods middle might milk million mind mine minimize minor minute minutes mistake
+    mistakes modification modifications money month months mood moon moreover morning mostly mother mountain mouth
+    moved movement moves moving myself naming national nature nearly necessary needed needs negative nevertheless
+    newline newspaper night nights nine nobody nose notices obtaining occurs offered offers office oldest ones
+    opened opening opens operand operating operations opinion optimization optional orders otherwise ought ours
+    pagination paid paper paragraph parsing particular particularly partly passes passing past patterns pay paying
+    payments pays peace people performing perhaps period permitted personal persons phone phrase picture piece
+    pieces placed places plane plans played playing plays pleasure pointed policies policy pool poor population
+    positional positioned possible possibly potential practices precision prefer pressure prevent prevented prevents
+    previously principle probably problem problems proceed processes produce produced produces profit programming
+    programs projects promise promote proof proper proposal protection protocol provided provides pull pulled pulls
+    purposes puts putting quality quantity questions quick quickly quite ran rare rarely rating reach reached
+    reaches reaching reader reality realize realized really reasons receive receives recently reduces regardless
+    related relationship relationships relevant remain remained remains remember remembered remembers removal remove
+    removed removes removing repeat repeated replied reported reports reproduce requirements requiring research
+    respect responsibility restriction retain retired retrieval retrieve retrieved returning rich rights risk risks
+    river road role room rooms routes row sad safety said sat saw saying says scale scenarios scene science sea
+    season secret seeing seem seemed seems sees sell sells sender sending sends sense sentence sentences separate
+    sequences serve served serves seven several shall sheet shift ship shock shop shoulder shouldn showing shown
+    sick sides silence similar simply sister sit sits sitting situation six skill sleep slow slowly society soil
+    sold solution solutions somebody someone sometimes son song sound speak speaker speaking speaks specified
+    specifies speech speed spend spending spends spent spirit spoke sport stage stand standards standing stands
+    stars starts statements station stay stayed stays steps stock stone stood stopped stopping stops story str
+    strategy street strength stress strong structured student study substantial successful successfully suddenly
+    suggest suggested suggestion suggests suite summary summer sun supply supports surface surprise systems takes
+    taking taste tax tea teacher team teams technology telling tells ten term terms theirs themselves theory
+    therefore thereof thinking thinks thirty thousand throughout thus today together told tomorrow tone took touch
+    toward towards town track trade traffic train training transactions transport travel trees trials tried tries
+    trip trouble trust truth turned turning turns twelve twenty twice unchanged underneath understand understanding
+    understands understood union units university unlikely unnecessary until useful usually variables verification
+    verified verifies verify versions visit voice waited waiting waits walk walked walking walks wall wanted wants
+    war warm wasn waste watch watched watches watching water ways weak weather week weeks went weren wet whereas
+    whitespace whom whose wife win wind wine winners winter wish woman women won wonder wood worker worry worse
+    worst wouldn writer wrong wrote years yesterday yield young yourself zone
+"""
+WORDS_AFTER_A_SPACE = frozenset(_AFTER_A_SPACE.split())
 
 COMMON_CHARACTERS = frozenset(
     "ªµ·ºÀÁÂÃÄÇÉÍÎÐÑÓÖ×ÚÜßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýāăąćčĐ"

@@ -55,13 +55,16 @@ _SUSPECT = re.compile(
     rf"<|--!?>|```|~~~|(?P<sign>[{_BANNERS}])(?P=sign){{{BANNER}}}|\[|\*\*\s{{0,8}}r|__\s{{0,8}}r|\#"
     r"|harness|system|ruleproof|rules|begin|start|end|human|assistant|user|developer|ai\W"
 )
+_PIECES = (*"<[#:", "```", "~~~", "-->", "--!>", "**", "__", "=" * 8, "-" * 8, "RULES", "BEGIN", "START", "END")
+_NAMES = ("pandaprobe", "alert", "ruleproof")
+"""Every mark in ASCII holds one of these, the last ones in any case; most prose holds none."""
 _BULLET_OR_HEADING = re.compile(r"(?:\#+|[-+*])(?=\s|$)")
 
 
 def defuse(text: str) -> str:
     """`text`, whose line breaks are all `\n`, without a live mark. Idempotent; may be longer than it was."""
     view = plain_view(text)
-    while _SUSPECT.search(view.lower()):
+    while _suspect(view):
         parts: list[str] = []
         done = 0
         for mark in _MARK.finditer(view):
@@ -73,6 +76,14 @@ def defuse(text: str) -> str:
         text = "".join(parts) + text[done:]
         view = plain_view(text)
     return text
+
+
+def _suspect(view: str) -> bool:
+    """Whether it is worth looking for marks. A no is certain."""
+    lower = view.lower()
+    if view.isascii() and not any(map(view.__contains__, _PIECES)) and not any(map(lower.__contains__, _NAMES)):
+        return False
+    return _SUSPECT.search(lower) is not None
 
 
 def defuse_start(line: str) -> str:

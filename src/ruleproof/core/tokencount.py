@@ -7,10 +7,25 @@ each piece the most that it was seen or can be shown to cost. `edge.tokens.exact
 from __future__ import annotations
 
 import re
+from collections import Counter
+from functools import lru_cache
+from typing import NamedTuple
 
-from ruleproof.core.commonpieces import COMMON_CHARACTERS, COMMON_WORDS
+from ruleproof.core.commonpieces import COMMON_CHARACTERS, COMMON_WORDS, WORDS_AFTER_A_SPACE
 
-_PIECE = re.compile(r"[^\W\d_]+|[0-9]+| +|([!-/:-@\[-`{-~\t\n])\1*|.", re.DOTALL)
+_PIECE = re.compile(
+    r" ?[^\W\d_]+"  # letters, with the space before them
+    r"|'[^\W\d_]{2,}"  # cl100k makes 'd and efault of 'default
+    r"|[0-9]+"
+    r"| +(?= )"  # all spaces but the last, which may join what follows
+    r"| [^\x00-\x7e\s]|\t+|\n+"
+    r"| ?[!-/:-@\[-`{-~]+"
+    r"|.",
+    re.DOTALL,
+)
+_RUN = re.compile(r"(.)\1*", re.DOTALL)
+_CONTRACTED = ("'s", "'d", "'m", "'t", "'ll", "'ve", "'re")
+_LONGEST_KEPT = 40
 _WORD_IN_CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _PAIR_NO_TOKEN = re.compile(
     r"bq|f[jz]|g[jkq]|hj|j[gvwxyz]|k[qxz]|lq|mz|nq|oq|q[fgjkovyz]|rj|t[jq]|uq|v[qz]|w[qvz]|x[ghjkquvw]|y[fjqv]|z[gjqrv]"
@@ -40,38 +55,62 @@ def estimate_tokens(text: str) -> int:
     English (a third of its letters); elsewhere as a foreign one (half of them, or the bound of `_letters`). Linear.
     """
     english = foreign = common = words = 0
-    for match in _PIECE.finditer(text):
-        piece = match[0]
-        if piece[0] < "\x80" and piece.isalpha() and piece.isascii():
-            as_english, as_foreign = _word(piece)
-            if len(piece) > 1:
-                words += 1
-                common += as_foreign == 1
-        else:
-            as_english = as_foreign = _other(piece, text[match.end() : match.end() + 2])
-        english += as_english
-        foreign += as_foreign
+    for piece, times in Counter(_PIECE.findall(text)).items():
+        cost = _kept(piece) if len(piece) <= _LONGEST_KEPT else _cost(piece)
+        english += times * cost.english
+        foreign += times * cost.foreign
+        if cost.is_word:
+            words += times
+            common += times * (cost.foreign == 1)
     if common >= _ENGLISH_WORDS and common >= _ENGLISH_SHARE * words:
         return min(english + _ENGLISH_SLACK, foreign)
     return foreign
 
 
-def _word(word: str) -> tuple[int, int]:
-    """Tokens of a run of ASCII letters: read as English, and as anything else."""
+class _Cost(NamedTuple):
+    """Tokens of a piece, read as English and as anything else; whether it is a word of two ASCII letters or more."""
+
+    english: int
+    foreign: int
+    is_word: bool = False
+
+
+def _cost(piece: str) -> _Cost:
+    """What one piece costs at most."""
+    word = piece.removeprefix(" ")
+    if word.isascii():
+        if word.isalpha():
+            return _Cost(1, 1, True) if piece != word and word in WORDS_AFTER_A_SPACE else _word(word)
+        if word[:1] == "'" and word[1:].isalpha():
+            english, foreign, _ = _word(word[1:])
+            sign = 1 + word.lower().startswith(_CONTRACTED)
+            return _Cost(english + sign, foreign + sign)
+        tokens = _other(piece)
+    else:
+        tokens = sum(map(_character, word))
+        if piece != word:
+            tokens += 1 + (word[0] >= "\u0800" and word[0] in COMMON_CHARACTERS)
+    return _Cost(tokens, tokens)
+
+
+_kept = lru_cache(maxsize=16_384)(_cost)
+
+
+def _word(word: str) -> _Cost:
+    """A run of ASCII letters."""
     size = len(word)
     lower = word.lower()
     if size == 1:
-        return 1, 1
+        return _Cost(1, 1)
+    if lower in COMMON_WORDS and (word == lower or word[1:].islower()):
+        return _Cost(1, 1, True)
     if word != lower and not word[1:].islower():
-        if word.isupper():
-            return size, size
-        return sum(_word(part)[0] for part in _WORD_IN_CAMEL.findall(word)), size
-    if lower in COMMON_WORDS:
-        return 1, 1
+        parts = [] if word.isupper() else _WORD_IN_CAMEL.findall(word)
+        return _Cost(sum(_word(part).english for part in parts) or size, size, True)
     bound = _letters(lower, capital=word != lower)
     english = min(bound, max(2, -(-size // 3))) if _PRONOUNCEABLE.fullmatch(lower) else bound
     foreign = min(bound, size // 2 + 1 + (word != lower)) if _SYLLABLES.fullmatch(lower) else bound
-    return english, max(2, foreign)
+    return _Cost(english, max(2, foreign), True)
 
 
 def _letters(word: str, *, capital: bool) -> int:
@@ -85,25 +124,25 @@ def _letters(word: str, *, capital: bool) -> int:
     return min(len(word), (2 * len(word) + 3) // 3 + capital)
 
 
-def _other(piece: str, ahead: str) -> int:
-    """Tokens of a piece that is no run of ASCII letters; `ahead` is up to two characters after it."""
-    first, size, following = piece[0], len(piece), ahead[:1]
-    if first == " ":
-        joins_nothing = following.isdigit() or following > "~"
-        if size > 1:
-            return 1 + size // 40 + joins_nothing + (following in COMMON_CHARACTERS)
-        return (joins_nothing or following <= " ") + (following >= "\u0800" and following in COMMON_CHARACTERS)
+def _other(piece: str) -> int:
+    """Tokens of digits, white space or signs, with or without a space before them."""
+    first, size = piece[0], len(piece)
     if first in "0123456789":
         return -(-size // 3)
-    if piece.isascii():
-        if first == "\t":
-            return 1 + size // 4 + (size > 1 or following.isalpha())
-        if piece == "'" and ahead.isalpha() and len(ahead) == 2:  # cl100k cuts 'default' into 'd and efault'
-            return 2
-        if size < 4 or first not in _RUNS_WITH_TOKENS:
-            return -(-size // 2)
-        return 1 + size // 4 + (first == "\n")
-    return sum(map(_character, piece))
+    signs = piece.lstrip(" ")
+    if not signs:
+        return 1 + size // 40
+    runs = [(run[1], len(run[0])) for run in _RUN.finditer(signs)]
+    if len(runs) == 1:
+        return _run(*runs[0])
+    return sum(length if length < 4 else 1 + _run(sign, length) for sign, length in runs)
+
+
+def _run(sign: str, length: int) -> int:
+    """Tokens of one sign or white space, repeated, with nothing of the kind beside it."""
+    if length < 4 or sign not in _RUNS_WITH_TOKENS:
+        return -(-length // 2) + (sign == "\t")
+    return 1 + length // 4 + (sign in "\t\n")
 
 
 def _character(char: str) -> int:
