@@ -51,7 +51,7 @@ class Rulebook:
         self.all_paused = False
         self.version = 0
         self.recent: deque[tuple[Rule, Status | None]] = deque(maxlen=RECENT)
-        """The last rule records of the file, legal or not, each with the status before it: only their events can be missing."""
+        """The last rule records of the file, each with the status before it: only their journal events can be missing."""
         self._order: list[tuple[str, str]] = []
         self._candidates: dict[str, Rule] = {}
         self._active: dict[str, Rule] = {}

@@ -1,4 +1,4 @@
-"""What `sessions.jsonl` says, folded: the gate of each session, the breaker, notices held back, what ingestion still owes.
+"""What `sessions.jsonl` says, folded: each session's gate, the breaker, notices held back, what ingestion owes.
 
 A record is a report of a live session, a held notice that was released, or a recorded session that was ingested. The
 fold runs the reports through the gate again, so its state needs no file of its own and cannot disagree with them.
