@@ -50,7 +50,7 @@ def decode_line(raw: bytes, where: str) -> dict[str, object] | Problem | None:
     if len(line) > MAX_LINE:
         return Problem("oversize-line", f"{len(line)} bytes in one line; at most {MAX_LINE} are read", where)
     try:
-        value = json.loads(line, parse_constant=_constant)
+        value = _decode(line.decode("utf-8", "surrogatepass"))
     except UnicodeDecodeError as error:
         return Problem("bad-encoding", f"not UTF-8 (byte {error.start}); the line is skipped", where)
     except (ValueError, RecursionError):
@@ -68,3 +68,7 @@ def _broken(line: bytes) -> tuple[str, str]:
 
 def _constant(name: str) -> float:
     raise ValueError(name)
+
+
+_decode = json.JSONDecoder(parse_constant=_constant).decode
+"""Made once: `json.loads` makes a decoder for every call that has an option."""

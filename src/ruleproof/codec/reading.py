@@ -21,7 +21,7 @@ def maybe_text(value: object) -> str | None:
 
 def texts(value: object) -> tuple[str, ...]:
     """The texts of a list."""
-    return tuple(item for item in items(value) if isinstance(item, str))
+    return tuple([item for item in items(value) if isinstance(item, str)])
 
 
 def count(value: object) -> int:

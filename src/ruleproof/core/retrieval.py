@@ -8,15 +8,19 @@ walk.
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, insort
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
 from typing import Protocol
 
 from ruleproof.core.rule import Rule
 from ruleproof.core.text import tokenise
 
 TAG_WEIGHT = 2
+_MASKS = ("active", "candidate", "retired", "unknown", "tagged", "resting")
 _FLIP = str.maketrans("0123456789abcdef", "fedcba9876543210")
 _MAX_LATE = 64
 _MAX_CACHED = 512
@@ -50,12 +54,6 @@ class Scorer(Protocol):
     def __call__(self, index: Index, query: Sequence[str], wanted: int, limit: int) -> list[tuple[str, float]]: ...
 
 
-@dataclass(slots=True)
-class _Posting:
-    tagged: list[int]
-    worded: list[int]
-
-
 class Index:
     """Every rule of a workspace by token. Follow a rulebook with `change`; ask with `rank`."""
 
@@ -64,17 +62,21 @@ class Index:
         self._ids: list[str] = []
         self._at: dict[str, int] = {}
         self._rules: dict[str, Rule] = {}
-        self._postings: dict[str, _Posting] = {}
+        self._tagged: defaultdict[str, list[int]] = defaultdict(list)
+        self._worded: defaultdict[str, list[int]] = defaultdict(list)
         self._bits: dict[str, tuple[int, int, int, int]] = {}
-        self._masks: dict[str, int] = dict.fromkeys(
-            ("active", "candidate", "retired", "unknown", "tagged", "resting"), 0
-        )
+        self._masks: dict[str, int] = dict.fromkeys(_MASKS, 0)
         self._late: dict[str, Rule] = {}
 
     def load(self, rules: Iterable[Rule]) -> None:
-        """Index many rules at once."""
-        for rule in sorted(rules, key=_key):
-            self.change(None, rule)
+        """Index many rules at once; the index must be empty."""
+        marked: dict[str, list[int]] = {name: [] for name in _MASKS}
+        for key, rule in sorted(((_key(rule), rule) for rule in rules), key=itemgetter(0)):
+            self._rules[rule.id] = rule
+            position = self._append(key, rule)
+            for name in _marks(rule):
+                marked[name].append(position)
+        self._masks = {name: _extend(0, positions, 0) for name, positions in marked.items()}
 
     def change(self, before: Rule | None, rule: Rule) -> None:
         """Follow one change of the rulebook."""
@@ -102,21 +104,14 @@ class Index:
         self._at[rule.id] = position
         tags, words = _rule_tokens(rule)
         for token in tags:
-            self._posting(token).tagged.append(position)
+            self._tagged[token].append(position)
         for token in words:
-            self._posting(token).worded.append(position)
+            self._worded[token].append(position)
         return position
-
-    def _posting(self, token: str) -> _Posting:
-        found = self._postings.get(token)
-        if found is None:
-            found = self._postings[token] = _Posting([], [])
-        return found
 
     def _mark(self, position: int, rule: Rule, on: bool) -> None:
         bit = 1 << position
-        names = [rule.status, *(["tagged"] if rule.tags else []), *(["resting"] if rule.paused or rule.held else [])]
-        for name in names:
+        for name in _marks(rule):
             self._masks[name] = self._masks[name] | bit if on else self._masks[name] & ~bit
 
     def _rebuild(self) -> None:
@@ -149,12 +144,20 @@ class Index:
             for rule in self._late.values()
             if rule.status in statuses and (rule.tags or not tagged_only) and (rule.in_force or not in_force)
         ]
-        found: list[tuple[float, Rule]] = []
+        found: list[Ranked] = []
         for position, hits in self._best(tokens, wanted, limit):
-            found.append((hits / len(tokens) if tokens else 0.0, self._rules[self._ids[position]]))
+            found.append(self._ranked(tokens, position, hits))
         for rule in late:
-            insort(found, (score(tokens, rule), rule), key=_rank_key)
-        return [_ranked(tokens, rule, value) for value, rule in found[: max(0, limit)]]
+            insort(found, _ranked(tokens, rule), key=_rank_key)
+        return found[: max(0, limit)]
+
+    def _ranked(self, tokens: Sequence[str], position: int, hits: int) -> Ranked:
+        rule = self._rules[self._ids[position]]
+        if not hits:
+            return Ranked(rule, 0.0)
+        tags = tuple(token for token in tokens if _holds(self._tagged.get(token), position))
+        words = tuple(token for token in tokens if _holds(self._worded.get(token), position))
+        return Ranked(rule, hits / len(tokens), tags, words)
 
     def _best(self, tokens: Sequence[str], wanted: int, limit: int) -> Iterator[tuple[int, int]]:
         """(position, hits) of the `limit` best positions in `wanted`, by bit-sliced counting."""
@@ -174,15 +177,15 @@ class Index:
                 return
 
     def _bit_sets(self, token: str) -> tuple[int, int]:
-        posting = self._postings.get(token)
-        if posting is None:
+        in_tags, in_words = self._tagged.get(token, ()), self._worded.get(token, ())
+        if not in_tags and not in_words:
             return 0, 0
         tagged, worded, upto_tagged, upto_worded = self._bits.get(token, (0, 0, 0, 0))
-        tagged = _extend(tagged, posting.tagged, upto_tagged)
-        worded = _extend(worded, posting.worded, upto_worded)
+        tagged = _extend(tagged, in_tags, upto_tagged)
+        worded = _extend(worded, in_words, upto_worded)
         if len(self._bits) >= _MAX_CACHED:
             self._bits.clear()
-        self._bits[token] = tagged, worded, len(posting.tagged), len(posting.worded)
+        self._bits[token] = tagged, worded, len(in_tags), len(in_words)
         return tagged, worded
 
 
@@ -199,29 +202,51 @@ def score(query: Sequence[str], rule: Rule) -> float:
     return (TAG_WEIGHT * sum(token in tags for token in query) + sum(token in words for token in query)) / len(query)
 
 
-def _rule_tokens(rule: Rule) -> tuple[set[str], set[str]]:
+def _rule_tokens(rule: Rule) -> tuple[frozenset[str], set[str]]:
     """(tokens of the tags, tokens of the text that no tag has)."""
-    tags = {token for tag in rule.tags for token in tokenise(tag)}
-    return tags, set(tokenise(f"{rule.rule}\n{rule.rationale}\n{rule.metric or ''}")) - tags
+    tags = _tag_tokens(rule.tags)
+    words = set(tokenise(f"{rule.rule}\n{rule.rationale}\n{rule.metric or ''}"))
+    words -= tags
+    return tags, words
 
 
-def _ranked(query: Sequence[str], rule: Rule, value: float) -> Ranked:
+@lru_cache(maxsize=4096)
+def _tag_tokens(tags: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(token for tag in tags for token in tokenise(tag))
+
+
+def _ranked(query: Sequence[str], rule: Rule) -> Ranked:
+    value = score(query, rule)
     if not value:
         return Ranked(rule, value)
     tags, words = _rule_tokens(rule)
     return Ranked(rule, value, tuple(t for t in query if t in tags), tuple(t for t in query if t in words))
 
 
+def _marks(rule: Rule) -> Iterator[str]:
+    yield rule.status
+    if rule.tags:
+        yield "tagged"
+    if rule.paused or rule.held:
+        yield "resting"
+
+
+def _holds(positions: Sequence[int] | None, position: int) -> bool:
+    if not positions:
+        return False
+    at = bisect_left(positions, position)
+    return at < len(positions) and positions[at] == position
+
+
 def _key(rule: Rule) -> tuple[str, str]:
     return rule.created_at, rule.id.translate(_FLIP)
 
 
-def _rank_key(entry: tuple[float, Rule]) -> tuple[float, tuple[int, ...], str]:
-    value, rule = entry
-    return -value, tuple(-ord(c) for c in rule.created_at), rule.id
+def _rank_key(found: Ranked) -> tuple[float, tuple[int, ...], str]:
+    return -found.score, tuple(-ord(c) for c in found.rule.created_at), found.rule.id
 
 
-def _extend(bits: int, positions: list[int], start: int) -> int:
+def _extend(bits: int, positions: Sequence[int], start: int) -> int:
     fresh = len(positions) - start
     if fresh <= 0:
         return bits

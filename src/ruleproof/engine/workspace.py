@@ -7,6 +7,7 @@ sessions), each synced before the caller hears of it. A decision that raises wri
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -33,6 +34,8 @@ from ruleproof.core.sessions import SessionFold
 from ruleproof.core.trial import TrialFold, TrialState
 from ruleproof.engine.ports import Log, Ports
 
+_MANY_LINES = 1000
+
 
 def _event_of(before: Status | None, after: Status) -> str:
     """The kind of the event that a rule record came with, as far as the record tells."""
@@ -41,6 +44,19 @@ def _event_of(before: Status | None, after: Status) -> str:
     if before == after:
         return "rule_update"
     return {"active": "rule_promote", "retired": "rule_retire"}.get(after, "rule_update")
+
+
+@contextmanager
+def _collector_paused(lines: int) -> Iterator[None]:
+    """No cyclic garbage collection while many lines are folded: no cycle is made, and each pass would walk it all."""
+    pause = lines > _MANY_LINES and gc.isenabled()
+    if pause:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if pause:
+            gc.enable()
 
 
 def iso(moment: datetime) -> str:
@@ -168,12 +184,14 @@ class Workspace:
         if batch.fresh:
             self.problems.pop(name, None)
             restart()
-        for number, raw in batch.lines:
-            value = decode_line(raw, f"{name}:{number}")
-            if isinstance(value, Problem):
-                self._complain(name, value)
-            elif value is not None:
-                yield f"{name}:{number}", value
+        with _collector_paused(len(batch.lines)):
+            for number, raw in batch.lines:
+                where = f"{name}:{number}"
+                value = decode_line(raw, where)
+                if isinstance(value, Problem):
+                    self._complain(name, value)
+                elif value is not None:
+                    yield where, value
 
     def _complain(self, name: str, problem: Problem) -> None:
         found = self.problems.setdefault(name, [])
