@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
 _CAPITALS = (
     ("АВЕЅЈКМНОРСТХУІԌԚԜԀӀҮ", "ABESJKMHOPCTXYIGQWDIY"),
@@ -45,6 +46,7 @@ _COMPATIBLE = ((0xA0, 0x100), (0x2B0, 0x300), (0x1D00, 0x1DC0), (0x2000, 0x2500)
 _COMPATIBLE_ASTRAL = ((0x1D400, 0x1D800), (0x1F100, 0x1F200))
 
 
+@cache
 def _one_for_one() -> dict[int, str]:
     table: dict[int, str] = {}
     for low, high in _COMPATIBLE + _COMPATIBLE_ASTRAL:
@@ -58,7 +60,6 @@ def _one_for_one() -> dict[int, str]:
     return table
 
 
-_PLAIN_VIEW = _one_for_one()
 _SEEN = str.maketrans("".join(a for a, _ in _CAPITALS + _SMALL), "".join(b for _, b in _CAPITALS + _SMALL))
 _FOLDED = [str.maketrans(foreign, latin) for foreign, latin in _BOTH_CASES]
 _WHOLLY = [re.compile(f"[{foreign}\u0300-\u036f]+") for foreign, _ in _BOTH_CASES]
@@ -69,7 +70,7 @@ _BESIDE_LATIN = re.compile("[\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u13a0-\u13f
 
 def plain_view(text: str) -> str:
     """`text` with every sign or letter that looks like an ASCII one replaced by it. Same length, same positions."""
-    return text if text.isascii() else text.translate(_PLAIN_VIEW)
+    return text if text.isascii() else text.translate(_one_for_one())
 
 
 def unmixed(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from ruleproof.core.text import visible
 
@@ -62,22 +63,31 @@ def _is_password(text: str) -> bool:
     )
 
 
+@cache
+def _compiled(source: str, flags: int) -> re.Pattern[str]:
+    """Compiled on first use: most texts need none of them."""
+    return re.compile(source, flags)
+
+
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """`judge` says of the group of `regex` that took part (or of the whole) whether it is a secret."""
+    """`judge` says of the group of `source` that took part (or of the whole) whether it is a secret."""
 
     kind: str
     literals: tuple[str, ...]
-    """One of these stands in any text that `regex` finds something in; lower case where it ignores case."""
-    regex: re.Pattern[str]
+    """One of these stands in any text that `source` finds something in; lower case where case is ignored."""
+    source: str
     judge: Callable[[str], bool] = _is_value
     whole: bool = False
-    """True: what is replaced is all that was found, prefix included; False: the group only."""
+    """True: case matters, and what is replaced is all that was found, prefix included; False: the group only."""
 
-    def can_find(self, text: str) -> bool:
-        return any(map(text.__contains__, self.literals))
+    def sub(self, text: str, searched: str) -> str:
+        """`text` without what this pattern finds; `searched`: the same text as the literals need it."""
+        if not any(map(searched.__contains__, self.literals)):
+            return text
+        return _compiled(self.source, 0 if self.whole else re.IGNORECASE).sub(self._replace, text)
 
-    def replace(self, match: re.Match[str]) -> str:
+    def _replace(self, match: re.Match[str]) -> str:
         group = match.lastindex or 0
         if not self.judge(match[group]):
             return match[0]
@@ -91,11 +101,11 @@ def _prefixed(kind: str, prefixes: str, body: str, judge: Callable[[str], bool] 
     """`prefixes`: literals separated by spaces; `body`: what must follow one of them."""
     literals = tuple(prefixes.split())
     start = "|".join(map(re.escape, literals))
-    return _Pattern(kind, literals, re.compile(rf"(?<![A-Za-z0-9])(?:{start})({body})"), judge, whole=True)
+    return _Pattern(kind, literals, rf"(?<![A-Za-z0-9])(?:{start})({body})", judge, whole=True)
 
 
 def _placed(kind: str, literals: str, regex: str, judge: Callable[[str], bool] = _is_value) -> _Pattern:
-    return _Pattern(kind, tuple(literals.split()), re.compile(regex, re.IGNORECASE), judge)
+    return _Pattern(kind, tuple(literals.split()), regex, judge)
 
 
 _WORD, _URL64 = "[A-Za-z0-9]", "[A-Za-z0-9_-]"
@@ -129,8 +139,8 @@ _PREFIXED = (
     ),
     _prefixed("service-token", "dckr_pat_ hvs. hvb. lsv2_pt_ lsv2_sk_ sbp_ PMAK- dp.pt.", "[A-Za-z0-9_.-]{20,}+"),
     _prefixed("age-key", "AGE-SECRET-KEY-1", "[0-9A-Z]{20,}+"),
-    _Pattern("jwt", ("eyJ",), re.compile(rf"(?<![\w-])eyJ({_URL64}{{8,}}+(?:\.{_URL64}{{4,}}+){{2,4}})"), whole=True),
-    _Pattern("telegram-token", (":AA",), re.compile(r"(?<!\d)\d{8,10}:AA[\w-]{30,40}")),
+    _Pattern("jwt", ("eyJ",), rf"(?<![\w-])eyJ({_URL64}{{8,}}+(?:\.{_URL64}{{4,}}+){{2,4}})", whole=True),
+    _Pattern("telegram-token", (":AA",), r"(?<!\d)\d{8,10}:AA[\w-]{30,40}", whole=True),
 )
 _PLACED = (
     _placed("password", "://", r"://[^\s/:@?#\"'<>]{0,128}:([^\s/\"'<>]{3,256})@"),
@@ -177,12 +187,10 @@ def _redact(text: str) -> tuple[str, tuple[str, ...]]:
     if "PRIVATE KEY" in text:
         text = _noting(found, "private-key", text, _PEM.sub(_without_key, text))
     for pattern in _PREFIXED:
-        if pattern.can_find(text):
-            text = _noting(found, pattern.kind, text, pattern.regex.sub(pattern.replace, text))
+        text = _noting(found, pattern.kind, text, pattern.sub(text, text))
     lower = text.lower()
     for pattern in _PLACED:
-        if pattern.can_find(lower):
-            text = _noting(found, pattern.kind, text, pattern.regex.sub(pattern.replace, text))
+        text = _noting(found, pattern.kind, text, pattern.sub(text, lower))
     return text, tuple(found)
 
 
