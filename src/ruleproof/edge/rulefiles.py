@@ -61,10 +61,9 @@ class RuleFiles:
         return list(self._folders(("rules",), []))
 
     def names(self, project: str, harness: str) -> list[str]:
-        """The names of one writer's rule files, sorted."""
+        """Every name in one writer's folder, sorted, rule file or not."""
         folder = ("rules", component(project, "project"), component(harness, "harness"))
-        listed = _listed(self.root.joinpath(*folder)) if self._real(folder) else []
-        return [name for name in listed if place_of("/".join((*folder, name)))]
+        return _listed(self.root.joinpath(*folder)) if self._real(folder) else []
 
     def find(self, project: str, ids: Iterable[str]) -> dict[str, list[Place]]:
         """id -> its files: one, none, or several where a number was given twice. Lists only the writers in `ids`."""

@@ -208,7 +208,8 @@ class Pool:
     def _own_shas(self, project: str) -> dict[str, str]:
         """name -> sha of our own rule files of `project`, as they stand on the disk."""
         where = f"rules/{project}/{self._harness}"
-        found = {name: self._files.bytes_at(f"{where}/{name}") for name in self._files.names(project, self._harness)}
+        names = [name for name in self._files.names(project, self._harness) if place_of(f"{where}/{name}")]
+        found = {name: self._files.bytes_at(f"{where}/{name}") for name in names}
         return {name: blob_sha(data) for name, data in found.items() if data is not None}
 
     def _unpublished(
