@@ -19,7 +19,7 @@ def test_the_story_has_every_part_fits_80_cells_and_says_what_is_scripted(cli: C
     for part in (
         "script and no model",
         "gateway is simulated",
-        "3 customers were charged more than once (373.49 EUR too much)",
+        "Customers charged more than once: 3 (373.49 EUR too much)",
         "outcome=0.00 [breach, threshold 0.50]",
         "check the payment status before retrying",
         "- _No rules yet._",

@@ -70,6 +70,12 @@ def test_a_single_failed_call_costs_one_session_and_no_more(tmp_path: Path) -> N
     assert trip.gave_up == "" and len(trip.findings) == 1
 
 
+def test_failed_calls_that_are_not_in_a_row_do_not_end_the_run(tmp_path: Path) -> None:
+    trip = seen(lambda number, asked: (503, b"busy") if number % 3 == 1 else careless(number, asked), tmp_path)
+    assert tally(trip.before).outages >= FAILURES
+    assert len(trip.before) == 6 and trip.gave_up == ""
+
+
 @pytest.mark.parametrize(
     "content",
     ["I would charge it.", "", {}, {"action": 7, "argument": []}, {"action": "x" * 5000, "argument": "y" * 90_000},

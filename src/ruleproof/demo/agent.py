@@ -28,7 +28,9 @@ class Conversation:
 
     def __init__(self, shop: Shop, task: str) -> None:
         self._shop = shop
+        self.task = task
         self.messages: list[dict[str, object]] = [{"role": "user", "content": task}]
+        self.as_text = f"The customer: {task}"
         self.outage = ""
         """Why the session could not be finished through no fault of the agent's."""
 
@@ -41,11 +43,13 @@ class Conversation:
             {"role": "assistant", "tool_calls": [{"id": call_id, "type": "function", "function": function}]},
             {"role": "tool", "tool_call_id": call_id, "content": json.dumps(answer)},
         ]
+        self.as_text += f"\nYou called {tool} {json.dumps(arguments)}. It answered {json.dumps(answer)}."
         return answer
 
     def say(self, text: str) -> None:
         """The agent's last word."""
         self.messages.append({"role": "assistant", "content": text})
+        self.as_text += f"\nYou told the customer: {text}"
 
 
 @dataclass(frozen=True, slots=True)

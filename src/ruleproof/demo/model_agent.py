@@ -29,7 +29,7 @@ Choose one action at a time and give it as a JSON object with "action" and "argu
 {chr(10).join(f"- {name}: {what} The argument is the order's id." for name, what in TOOLS.items())}
 - {ANSWER}: End the conversation. The argument is what you tell the customer."""
 
-LESSON = """A session of yours went wrong. Below are the notice and the whole session.
+LESSON = """A session of yours at the till of a shop went wrong. Below are what a check found, and the whole session.
 Write one short rule for yourself that would have prevented it, and its rationale, as a JSON object with "rule" and
 "rationale". The rule says what to do or to avoid the next time, for any order."""
 
@@ -70,7 +70,7 @@ class ModelAgent:
     def serve(self, order_id: str, context: str, talk: Conversation) -> None:
         """Let the model act until it answers the customer, fails, or has used up its steps."""
         self._sessions[order_id] = talk
-        messages = [{"role": "system", "content": f"{PROMPT}\n\n{context}"}, _user(str(talk.messages[0]["content"]))]
+        messages = [{"role": "system", "content": f"{PROMPT}\n\n{context}"}, _user(talk.task)]
         for _ in range(STEPS):
             try:
                 action, argument = _step(self._ask(messages, STEP_SCHEMA))
@@ -95,8 +95,11 @@ class ModelAgent:
     def learn(self, toolset: Toolset) -> Lesson:
         """Show the model the notice and its session, and add the rule that it writes, word for word."""
         lesson = read_notice(toolset)
-        session = self._sessions[str(lesson.notice["task_id"])].messages
-        asked = f"Notice: {json.dumps(lesson.notice['metrics'])}\n\nSession: {json.dumps(session)[:MOST_SHOWN]}"
+        found = "\n".join(
+            f"- {metric['name']} {metric['value']}: {metric['reason']}" for metric in lesson.notice["metrics"]
+        )
+        session = self._sessions[str(lesson.notice["task_id"])].as_text[:MOST_SHOWN]
+        asked = f"{lesson.notice['summary']}\n{found}\n\nThe session:\n{session}"
         try:
             said = self._ask([{"role": "system", "content": LESSON}, _user(asked)], RULE_SCHEMA)
         except Nonsense as nonsense:

@@ -90,8 +90,9 @@ def text_of(trip: Trip) -> str:
         parts += [_heading("6. The verdict"), _verdict(trip, trip.verdict)]
     if trip.findings:
         shown = trip.findings[:10]
-        parts += [_heading("What went wrong on the way"), *(paragraph(one, first="- ", indent="  ") for one in shown)]
-        parts += [f"... and {len(trip.findings) - len(shown)} more"] if len(trip.findings) > len(shown) else []
+        lines = [paragraph(one, first="- ", indent="  ") for one in shown]
+        lines += [f"... and {len(trip.findings) - len(shown)} more"] if len(trip.findings) > len(shown) else []
+        parts += [_heading("What went wrong on the way"), "\n".join(lines)]
     if trip.gave_up:
         parts.append(paragraph(f"The demo stopped: {trip.gave_up}"))
     return "\n\n".join([*parts, _heading("Files, and what to run next"), _next(trip)])
@@ -123,9 +124,9 @@ def _loss(trip: Trip) -> str:
     seen = tally(trip.before)
     none = "" if trip.notices else " No session failed, so there is no notice and nothing to learn."
     return paragraph(
-        f"{seen.customers} customers, one session each. {seen.timed_out} charges timed out after the money was taken. "
-        f"{seen.charged_twice} customers were charged more than once ({money(seen.cents_twice)} too much), "
-        f"{seen.never_charged} not at all.{'' if trip.gave_up else none}"
+        f"{seen.customers} customers, one session each. Charges that timed out after the money was taken: "
+        f"{seen.timed_out}. Customers charged more than once: {seen.charged_twice} ({money(seen.cents_twice)} too "
+        f"much); not at all: {seen.never_charged}.{'' if trip.gave_up else none}"
     )
 
 
@@ -202,7 +203,7 @@ def _verdict(trip: Trip, found: Judged) -> str:
     pieces = [
         facts(
             [
-                ("now", f"the rule is {found.status}"),
+                ("now", f"the rule is {'still a ' if found.status == 'candidate' else ''}{found.status}"),
                 ("verdict", found.words or "none yet"),
                 ("observed", f"{found.sessions} sessions, {found.breached} with a breach; {found.timed_out} of them "
                              "met a time-out, and only those could show anything"),
@@ -211,7 +212,7 @@ def _verdict(trip: Trip, found: Judged) -> str:
     ]  # fmt: skip
     lost = sum(customer.books.kept > 1 for customer in trip.after)
     if found.status == "active" and lost:
-        pieces.append(paragraph(f"It was promoted although {lost} customers were charged more than once under it."))
+        pieces.append(paragraph(f"It was promoted; customers charged more than once under it, all the same: {lost}."))
     if found.sessions:
         pieces.append(
             paragraph(
