@@ -7,15 +7,17 @@ keys of its own, and a key that we do not know is kept and written back. Reading
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import cast, get_args
 
-from ruleproof.codec.reading import count, mapping, text, texts
+from ruleproof.codec.reading import count, mapping, maybe_text, number, text, texts, unit
+from ruleproof.core.evidence.stream import Arm
 from ruleproof.core.ids import is_rule_id, shown
 from ruleproof.core.problems import Problem
 from ruleproof.core.rule import NOTHING, STATUSES, Rule
 from ruleproof.core.rulebook import PauseAll, Record, Tombstone
-from ruleproof.core.trial import Baseline, Exposure, Observation, TrialState
+from ruleproof.core.trial import Baseline, Exposure, Observation, Policy, Told, TrialState
 
 _RULE_KEYS = frozenset(
     (
@@ -27,10 +29,12 @@ _TRIAL_KEYS = frozenset(
     (
         *("baseline_breached_sessions", "baseline_sessions", "baseline_window", "trial_started_at"),
         *("observed_sessions", "breached_sessions", "observed_breaches", "replay_attempts", "verdict"),
-        *("birth_session", "exposures"),
+        *("birth_session", "exposures", "policy", "key", "holdout", "digest", "number"),
     ),
 )
 _EXPOSURES = frozenset(get_args(Exposure))
+_TEXT_KEYS = ("created_at", "rationale", "source_notice_id", "metric", "event", "reason", "at", "author")
+_TEXT, _TEXT_OR_NULL = {str}, {str, type(None)}
 
 
 # --- rules.jsonl -----------------------------------------------------------------------------------------------------
@@ -52,40 +56,49 @@ def record_from(value: Mapping[str, object], where: str = "") -> Record | Proble
 
 def _rule_from(value: Mapping[str, object], where: str) -> Rule | Problem:
     get = value.get
-    rule_id, rule_text, tags = get("id"), get("rule"), get("tags", ())
+    rule_id, rule_text, tags, trial, status = get("id"), get("rule"), get("tags"), get("trial"), get("status")
     if not is_rule_id(rule_id):
         return Problem("bad-id", f"{shown(rule_id)} is not a rule id; the record has no effect", where)
     if not isinstance(rule_text, str) or not rule_text.strip():
         return Problem("wrong-type", f"rule {rule_id} has no text; the record has no effect", where)
     if tags is None:
         tags = ()
-    if not isinstance(tags, (list, tuple)) or not all(isinstance(tag, str) for tag in tags):
+    if not isinstance(tags, (list, tuple)) or not set(map(type, tags)) <= _TEXT:
         return Problem("wrong-type", f"rule {rule_id}: tags are not a list of texts; the record has no effect", where)
-    for key in ("created_at", "rationale", "source_notice_id", "metric", "event", "reason", "at", "author"):
-        if get(key) is not None and not isinstance(get(key), str):
-            return Problem("wrong-type", f"rule {rule_id}: {key} is not text; the record has no effect", where)
-    trial = get("trial")
+    texts_of = [get(key) for key in _TEXT_KEYS]
+    if not set(map(type, texts_of)) <= _TEXT_OR_NULL:
+        key = next(key for key in _TEXT_KEYS if type(get(key)) not in _TEXT_OR_NULL)
+        return Problem("wrong-type", f"rule {rule_id}: {key} is not text; the record has no effect", where)
     if trial is not None and not isinstance(trial, dict):
         return Problem("wrong-type", f"rule {rule_id}: trial is not an object; the record has no effect", where)
-    status = get("status")
-    return Rule(
-        id=cast(str, rule_id),
-        created_at=text(get("created_at")),
-        rule=rule_text,
-        rationale=text(get("rationale")),
-        source_notice_id=cast("str | None", get("source_notice_id")),
-        metric=cast("str | None", get("metric")),
-        status=status if status in STATUSES else "unknown",
-        tags=tuple(tags),
-        trial=None if trial is None else trial_from(trial),
-        held=get("held", False) is not False,
-        paused=get("paused", False) is not False,
-        event=cast("str | None", get("event")),
-        reason=text(get("reason")),
-        at=text(get("at")),
-        author=text(get("author")),
-        extra=NOTHING if value.keys() <= _RULE_KEYS else {k: v for k, v in value.items() if k not in _RULE_KEYS},
+    created_at, rationale, source_notice_id, metric, event, reason, at, author = cast("list[str | None]", texts_of)
+    return Rule(  # by position: by keyword it takes twice as long, and a big store opens record by record
+        cast(str, rule_id),
+        created_at or "",
+        rule_text,
+        rationale or "",
+        source_notice_id,
+        metric,
+        status if status in STATUSES else "unknown",
+        _shared(tuple(tags)),
+        None if trial is None else trial_from(trial),
+        get("held", False) is not False,
+        get("paused", False) is not False,
+        event,
+        reason or "",
+        at or "",
+        author or "",
+        NOTHING if value.keys() <= _RULE_KEYS else {k: v for k, v in value.items() if k not in _RULE_KEYS},
     )
+
+
+_baseline = lru_cache(maxsize=4096)(Baseline)
+
+
+@lru_cache(maxsize=4096)
+def _shared(tags: tuple[str, ...]) -> tuple[str, ...]:
+    """The tags, once in memory for all the rules that have the same."""
+    return tags
 
 
 def rule_to(rule: Rule) -> dict[str, object]:
@@ -127,23 +140,32 @@ def tombstone_to(stone: Tombstone) -> dict[str, object]:
 
 def trial_from(value: Mapping[str, object]) -> TrialState:
     """A trial; anything of a wrong type reads as if it were absent."""
-    observed = tuple(dict.fromkeys(texts(value.get("observed_sessions"))))
-    birth = value.get("birth_session")
+    get = value.get
+    observed = dict.fromkeys(texts(get("observed_sessions")))
+    breached = dict.fromkeys(texts(get("breached_sessions")))
+    exposures, birth = get("exposures"), get("birth_session")
     return TrialState(
-        baseline=Baseline(
-            count(value.get("baseline_breached_sessions")),
-            count(value.get("baseline_sessions")),
-            count(value.get("baseline_window")),
+        _baseline(
+            count(get("baseline_breached_sessions")), count(get("baseline_sessions")), count(get("baseline_window"))
         ),
-        started_at=text(value.get("trial_started_at")),
-        birth_session=birth if isinstance(birth, str) else None,
-        observed=observed,
-        breached=tuple(s for s in dict.fromkeys(texts(value.get("breached_sessions"))) if s in observed),
-        exposures=cast("Mapping[str, Exposure]", _words(value.get("exposures"), _EXPOSURES)),
-        replay_attempts=count(value.get("replay_attempts")),
-        verdict=text(value.get("verdict")),
-        extra=NOTHING if value.keys() <= _TRIAL_KEYS else {k: v for k, v in value.items() if k not in _TRIAL_KEYS},
+        text(get("trial_started_at")),
+        birth if isinstance(birth, str) else None,
+        tuple(observed),
+        tuple([session for session in breached if session in observed]) if breached else (),
+        cast("Mapping[str, Exposure]", _words(exposures, _EXPOSURES) if exposures else NOTHING),
+        {},  # what did not count is asked of the fold
+        count(get("replay_attempts")),
+        text(get("verdict")),
+        NOTHING if value.keys() <= _TRIAL_KEYS else {k: v for k, v in value.items() if k not in _TRIAL_KEYS},
+        *(_randomised_from(value) if "policy" in value else ()),
     )
+
+
+def _randomised_from(value: Mapping[str, object]) -> tuple[Policy, str, float, str, int]:
+    """What fixes the arms. A policy that we do not know is no fixed trial: nothing then decides about its rule."""
+    policy: Policy = "fixed" if value.get("policy") in (None, "fixed") else "anytime"
+    key = text(value.get("key")) if value.get("policy") == "anytime" else ""
+    return policy, key, unit(value.get("holdout")) or 0.0, text(value.get("digest")), count(value.get("number"))
 
 
 def trial_to(trial: TrialState) -> dict[str, object]:
@@ -164,23 +186,44 @@ def trial_to(trial: TrialState) -> dict[str, object]:
         record["birth_session"] = trial.birth_session
     if trial.exposures:
         record["exposures"] = dict(trial.exposures)
+    if trial.policy != "fixed":
+        record |= {"policy": trial.policy, "key": trial.key, "holdout": trial.holdout}
+        record |= {"digest": trial.digest, "number": trial.number}
     return record
 
 
 # --- trials.jsonl ----------------------------------------------------------------------------------------------------
 
 
-def exposure_to(session_id: str, rules: Mapping[str, Exposure], at: str) -> dict[str, object]:
-    """One turn began: which rules its context held."""
-    return {"kind": "exposure", "session": session_id, "rules": dict(rules), "at": at}
+def exposure_to(
+    session_id: str, rules: Mapping[str, Exposure], at: str, unit_id: str | None = None
+) -> dict[str, object]:
+    """One turn began: which rules its context held or withheld. `unit_id`: what the coins fell for."""
+    record: dict[str, object] = {"kind": "exposure", "session": session_id, "rules": dict(rules), "at": at}
+    return record if unit_id in (None, session_id) else {**record, "unit": unit_id}
 
 
 def observations_to(
-    session_id: str, seen: tuple[Observation, ...], scores: Mapping[str, float | None], at: str
+    session_id: str,
+    seen: Iterable[Observation],
+    scores: Mapping[str, float | None],
+    at: str,
+    told: Sequence[Told] = (),
 ) -> dict[str, object]:
-    """One report during trials: its scores, and the rules for which its session counts."""
-    counted = {o.rule_id: {"breached": o.breached, "exposure": o.exposure} for o in seen}
-    return {"kind": "observation", "session": session_id, "at": at, "scores": dict(scores), "seen": counted}
+    """One report during trials: its scores, and the rules for which its session counts.
+
+    `told`: what it says to trials of the anytime policy; then its task and its costs are kept too.
+    """
+    counted: dict[str, object] = {o.rule_id: {"breached": o.breached, "exposure": o.exposure} for o in seen}
+    record: dict[str, object] = {"kind": "observation", "session": session_id, "at": at, "scores": dict(scores)}
+    for one in told:
+        entry = {"breached": one.breached, "exposure": one.arm, "value": one.value}
+        counted[one.rule_id] = entry if one.unit == session_id else {**entry, "unit": one.unit}
+        if one.task_id is not None:
+            record["task"] = one.task_id
+        if one.costs:
+            record["costs"] = dict(one.costs)
+    return {**record, "seen": counted}
 
 
 def attempt_to(rule_id: str, reason: str, at: str) -> dict[str, object]:
@@ -204,10 +247,48 @@ def observations_from(value: Mapping[str, object]) -> tuple[Observation, ...]:
     found = []
     for rule_id, seen in mapping(value.get("seen")).items():
         if is_rule_id(rule_id) and isinstance(seen, dict) and isinstance(seen.get("breached"), bool):
+            if "value" in seen:  # said to an anytime trial: `told_from`
+                continue
             exposure = seen.get("exposure")
             known = cast(Exposure, exposure) if isinstance(exposure, str) and exposure in _EXPOSURES else "unknown"
             found.append(Observation(rule_id, session, seen["breached"], known))
     return tuple(found)
+
+
+def told_from(value: Mapping[str, object]) -> tuple[Told, ...]:
+    """What an observation record says to trials of the anytime policy; empty for anything else."""
+    session = value.get("session")
+    seen = mapping(value.get("seen")) if value.get("kind") == "observation" else {}
+    if not isinstance(session, str) or not any(isinstance(one, dict) and "value" in one for one in seen.values()):
+        return ()
+    scores = {name: score for name, given in mapping(value.get("scores")).items() if (score := unit(given)) is not None}
+    costs = {name: cost for name, given in mapping(value.get("costs")).items() if (cost := _cost(given)) is not None}
+    found = []
+    for rule_id, one in seen.items():
+        if not is_rule_id(rule_id) or not isinstance(one, dict) or "value" not in one:
+            continue
+        arm, breached, given = one.get("exposure"), one.get("breached"), one["value"]
+        reached = unit(given)
+        if (
+            arm not in ("shown", "withheld")
+            or not isinstance(breached, bool)
+            or (given is not None and reached is None)
+        ):
+            continue
+        unit_id = maybe_text(one.get("unit")) or session
+        task = maybe_text(value.get("task"))
+        found.append(Told(rule_id, session, unit_id, cast(Arm, arm), breached, reached, task, scores, costs))
+    return tuple(found)
+
+
+def _cost(value: object) -> float | None:
+    found = number(value)
+    return found if found is not None and found >= 0.0 else None
+
+
+def exposure_unit(value: Mapping[str, object]) -> str | None:
+    """What the coins of an exposure record were thrown for, where it is not the session."""
+    return maybe_text(value.get("unit"))
 
 
 def reported_from(value: Mapping[str, object]) -> tuple[str, str, tuple[str, ...]] | None:

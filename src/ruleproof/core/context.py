@@ -52,13 +52,17 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A composed context. `rules` are the ids that stand in it, in order; `omitted` active rules were left out."""
+    """A composed context. `rules` are the ids that stand in it, in order; `omitted` active rules were left out.
+
+    `withheld`: rules on trial that would stand in it, and were kept out of it by their coin.
+    """
 
     text: str
     rules: tuple[str, ...] = ()
     omitted: int = 0
     warnings: tuple[str, ...] = ()
     count: Callable[[str], int] = len
+    withheld: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> int:
@@ -83,6 +87,17 @@ class InForce:
             tuple(rule for rule in ordered if rule.tags),
             tuple(rule for rule in candidates if rule.in_force),
         )
+
+    def withheld_from(self, unit: str | None) -> frozenset[str]:
+        """The candidates that the unit must not see; none where nobody knows the unit."""
+        if unit is None:
+            return frozenset()
+        trials = ((rule.id, rule.trial) for rule in self.candidates)
+        return frozenset(rule for rule, trial in trials if trial is not None and trial.arm(unit) == "withheld")
+
+    def without(self, withheld: frozenset[str]) -> InForce:
+        """The same rules, some candidates left out."""
+        return replace(self, candidates=tuple(rule for rule in self.candidates if rule.id not in withheld))
 
 
 Rank = Callable[[Sequence[str], int], list[Ranked]]

@@ -1,21 +1,26 @@
 """What a rule's trial has seen: the baseline, the sessions that count, those that do not and why.
 
 A session is one unit however often it is reported: it is breached if any of its reports was. A session counts only
-where it was scored, saw the rule (shown or assumed), and is not the one that gave birth to the rule.
+where it was scored, saw the rule (shown or assumed), and is not the one that gave birth to the rule. A trial of the
+anytime policy counts shown and withheld units, each in the arm that its recorded key gives, and keeps what each said.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeVar
+
+from ruleproof.core.evidence.assignment import assigned
+from ruleproof.core.evidence.stream import Arm
 
 Exposure = Literal["shown", "assumed", "withheld", "read", "unknown"]
 """How far a session saw a rule. `assumed`: a context with the rule was composed without a session id."""
 
 Uncounted = Literal["no score", "unknown exposure", "birth session", "withheld"]
+Policy = Literal["fixed", "anytime"]
 _NO_EXPOSURES: Mapping[str, Exposure] = MappingProxyType({})
 _NO_REASONS: Mapping[str, Uncounted] = MappingProxyType({})
 T = TypeVar("T")
@@ -51,21 +56,67 @@ class TrialState:
     replay_attempts: int = 0
     verdict: str = ""
     extra: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    policy: Policy = "fixed"
+    key: str = ""
+    """Anytime: sixteen hex digits, drawn when the trial started; with `digest` and `holdout` they fix every arm."""
+    holdout: float = 0.0
+    digest: str = ""
+    number: int = 0
+    """Anytime: which hypothesis of the workspace this is, from 1; its place in the error budget."""
 
     @property
     def rate(self) -> float:
-        """Share of observed sessions that alerted on the rule's family; 0.0 before the first."""
-        return len(self.breached) / len(self.observed) if self.observed else 0.0
+        """Share of observed sessions that alerted on the rule's family; 0.0 before the first. Withheld ones apart."""
+        if self.policy == "fixed":
+            return len(self.breached) / len(self.observed) if self.observed else 0.0
+        shown = [session for session in self.observed if self.exposures.get(session) != "withheld"]
+        return len(set(self.breached).intersection(shown)) / len(shown) if shown else 0.0
+
+    @property
+    def randomised(self) -> bool:
+        """Whether arms can be recomputed. Where they cannot (a damaged record), nothing is withheld or judged."""
+        return self.policy == "anytime" and bool(self.key and self.digest and self.number) and 0.0 < self.holdout < 1.0
+
+    def arm(self, unit: str) -> Arm | None:
+        """The arm of a unit, from what was recorded when the trial started and nothing else; None: nobody has one."""
+        return assigned(self.key.encode(), self.digest, unit, self.holdout) if self.randomised else None
+
+
+def unit_of(session_id: str | None, task_id: str | None) -> str | None:
+    """What the coin is thrown for: the session, within its task; the task where no session is known; else nothing.
+
+    A task that comes back has sessions in both arms, and so is its own control.
+    """
+    return session_id if session_id is not None else task_id
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What one report says about one rule's trial: a session that counts, and whether it alerted on the rule's family."""
+    """What one report says about one trial: a session that counts, and whether it alerted on the rule's family."""
 
     rule_id: str
     session_id: str
     breached: bool
     exposure: Exposure
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one report says to a trial of the anytime policy: one unit in its arm.
+
+    `value`: the rule's metric in [0, 1], or 1 - breached for a rule without one; None: reported without a score.
+    `metrics` and `costs`: whatever else the report carried.
+    """
+
+    rule_id: str
+    session_id: str
+    unit: str
+    arm: Arm
+    breached: bool
+    value: float | None
+    task_id: str | None = None
+    metrics: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    costs: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +139,13 @@ class TrialFold:
         self._attempts: dict[str, int] = {}
         self._reported: OrderedDict[str, Seen] = OrderedDict()
         self._exposed: OrderedDict[str, dict[str, Exposure]] = OrderedDict()
+        self._units: OrderedDict[str, str] = OrderedDict()
+        self._told: dict[str, list[Told]] = {}
+        self._valued: dict[str, dict[str, bool]] = {}
+        self.exposed_sessions = 0
+        """Sessions of which is known what their contexts held."""
+        self.reach: dict[str, Counter[Exposure]] = {}
+        """Rule id -> in how many sessions it was shown, assumed or withheld."""
 
     def news(self, seen: Observation) -> bool:
         """Whether folding it would change anything: whether it is worth a record. Changes nothing."""
@@ -112,11 +170,44 @@ class TrialFold:
         known = self._reported.get(session_id)
         return known is not None and known.metrics.issuperset(metrics)
 
-    def expose(self, session_id: str, rules: Mapping[str, Exposure]) -> None:
-        """A turn of the session began with these rules in its context; `shown` stays."""
+    def tell(self, told: Told) -> None:
+        """Fold what a report said to a trial of the anytime policy. A unit without a value is no observation."""
+        if self.is_told(told):
+            self._told.setdefault(told.rule_id, []).append(told)
+            self._valued.setdefault(told.rule_id, {})[told.unit] = told.value is not None
+        if told.value is not None:
+            self.observe(Observation(told.rule_id, told.session_id, told.breached, told.arm))
+
+    def is_told(self, told: Told) -> bool:
+        """Whether its unit is new to the trial, or had no value before."""
+        known = self._valued.get(told.rule_id, {}).get(told.unit)
+        return known is None or (told.value is not None and not known)
+
+    def told(self, rule_id: str) -> Sequence[Told]:
+        """What the units of a trial said, in the order of the file, each once with a value."""
+        return self._told.get(rule_id, ())
+
+    def expose(self, session_id: str, rules: Mapping[str, Exposure], unit: str | None = None) -> None:
+        """A turn of the session began with these rules in its context; `shown` stays. `unit`: where not the session."""
+        self.exposed_sessions += session_id not in self._exposed
         known = self._exposed.setdefault(session_id, {})
-        known.update((rule, exposure) for rule, exposure in rules.items() if known.get(rule) != "shown")
+        for rule, exposure in rules.items():
+            before = known.get(rule)
+            if before in ("shown", exposure) or (before == "withheld" and exposure != "shown"):
+                continue
+            reach = self.reach.setdefault(rule, Counter())
+            reach[exposure] += 1
+            if before is not None:
+                reach[before] -= 1
+            known[rule] = exposure
         _bound(self._exposed)
+        if unit is not None:
+            self._units.setdefault(session_id, unit)
+            _bound(self._units)
+
+    def unit(self, session_id: str) -> str:
+        """What the coins of the session were thrown for."""
+        return self._units.get(session_id, session_id)
 
     def exposures(self, session_id: str) -> Mapping[str, Exposure]:
         """Rule id -> how the session saw it, as recorded when its turns began."""
@@ -163,8 +254,11 @@ def why_not(
         return "birth session"
     if not any(metric in (None, name) for name in metrics):
         return "no score"
-    if exposure in ("unknown", "read"):
+    anytime = trial is not None and trial.policy == "anytime"
+    if exposure in ("unknown", "read") or (anytime and exposure == "assumed"):
         return "unknown exposure"
+    if anytime:
+        return None
     return "withheld" if exposure == "withheld" else None
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Outcome = Literal["promote", "retire", "pending"]
+Outcome = Literal["promote", "retire", "inconclusive", "pending"]
+"""`inconclusive`: the trial ended without an answer; the rule retires, and its text may be tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,5 +22,5 @@ class Verdict:
 
     @property
     def decided(self) -> bool:
-        """Promote or retire."""
+        """Whether the trial is over."""
         return self.outcome != "pending"

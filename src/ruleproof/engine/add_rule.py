@@ -7,7 +7,7 @@ with the old verdict; only a person may try it again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ruleproof.core import ids
@@ -15,7 +15,8 @@ from ruleproof.core.notice import clean_tags, derive_tags
 from ruleproof.core.rule import Rule
 from ruleproof.core.secrets import redact
 from ruleproof.core.text import hidden_code_points, one_line, sanitize_text
-from ruleproof.core.trial import TrialState
+from ruleproof.core.trial import Policy, TrialState
+from ruleproof.engine.errorbudget import next_number
 from ruleproof.engine.workspace import Workspace
 from ruleproof.errors import CapReached, Refused
 
@@ -37,12 +38,17 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`max_live` 0 = no cap; `max_len` in characters; no `validation`: rules are active at once; `hold`: suggest."""
+    """`max_live` 0 = no cap; `max_len` in characters; no `validation`: rules are active at once; `hold`: suggest.
+
+    `policy` and `holdout` are those of trials that start now; a trial keeps what it started with.
+    """
 
     max_live: int = 50
     max_len: int = 2000
     validation: bool = True
     hold: bool = False
+    policy: Policy = "fixed"
+    holdout: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +97,7 @@ def add_rule(workspace: Workspace, draft: Draft, limits: Limits) -> Added:
             metric=metric,
             status="candidate" if limits.validation else "active",
             tags=tags,
-            trial=_start(workspace, metric, plan.at, birth) if limits.validation else None,
+            trial=_start(workspace, metric, plan.at, birth, text, limits) if limits.validation else None,
             held=limits.hold and draft.author == "agent",
             author=draft.author,
         )
@@ -124,9 +130,21 @@ def _harmless(tags: Sequence[str]) -> tuple[str, ...]:
     return tuple(one_line(tag, 200) for tag in tags)
 
 
-def _start(workspace: Workspace, metric: str | None, at: str, birth: str | None) -> TrialState:
-    baseline = workspace.refresh_journal().baseline(metric)
-    return TrialState(baseline=baseline, started_at=at, birth_session=birth)
+def _start(
+    workspace: Workspace, metric: str | None, at: str, birth: str | None, text: str, limits: Limits
+) -> TrialState:
+    """The trial as it starts; under the lock, so that no two trials have one number."""
+    trial = TrialState(workspace.refresh_journal().baseline(metric), at, birth)
+    if limits.policy == "fixed":
+        return trial
+    return replace(
+        trial,
+        policy=limits.policy,
+        key=workspace.new_id("", 16),
+        holdout=limits.holdout,
+        digest=ids.digest(text),
+        number=next_number(workspace.rulebook),
+    )
 
 
 def _fresh_id(workspace: Workspace) -> str:

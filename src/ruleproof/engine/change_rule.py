@@ -31,16 +31,27 @@ def retire(workspace: Workspace, rule_id: str, reason: str = "", author: str = "
 
 
 def apply_verdict(
-    workspace: Workspace, rule: Rule, *, promote: bool, reason: str, validator: str, **evidence: object
+    workspace: Workspace,
+    rule: Rule,
+    *,
+    promote: bool,
+    reason: str,
+    validator: str,
+    inconclusive: bool = False,
+    **evidence: object,
 ) -> Rule:
-    """Promote or retire a candidate by evidence, with the folded trial. Raises Conflict if somebody moved it first."""
+    """Promote or retire a candidate by evidence, with the folded trial. Raises Conflict if somebody moved it first.
+
+    `inconclusive`: it retires because its trial ended without an answer; its text is not refused later.
+    """
+    word = "promoted" if promote else "inconclusive" if inconclusive else "retired"
     with workspace.transaction() as plan:
         now = workspace.rulebook.get(rule.id)
         if now is None or now.status != "candidate":
             raise Conflict(f"Rule {rule.id} is no longer a candidate.", hint="Another process decided it first.")
         status = decide(now, "promote" if promote else "retire", rule.id)
         trial = _folded(workspace, now) or TrialState()
-        trial = replace(trial, verdict=f"{'promoted' if promote else 'retired'}:{reason}")
+        trial = replace(trial, verdict=f"{word}:{reason}")
         moved = replace(now, status=status, reason=reason, trial=trial, author="")
         kind = "rule_promote" if promote else "rule_retire"
         return plan.rule(moved, kind, reason=reason, validator=validator, **evidence)

@@ -18,10 +18,12 @@ from ruleproof.codec.jsonl import decode_line, encode_line
 from ruleproof.codec.records import (
     attempt_from,
     exposure_from,
+    exposure_unit,
     observations_from,
     record_from,
     reported_from,
     rule_to,
+    told_from,
 )
 from ruleproof.codec.sessionlog import session_record_from
 from ruleproof.core.breaker import BreakerPolicy
@@ -142,12 +144,14 @@ class Workspace:
                 self.trial_version += 1
                 for seen in observations_from(value):
                     self.trials.observe(seen)
+                for told in told_from(value):
+                    self.trials.tell(told)
                 reported = reported_from(value)
                 if reported is not None:
                     self.trials.reported(*reported)
                 exposed = exposure_from(value)
                 if exposed is not None:
-                    self.trials.expose(*exposed)
+                    self.trials.expose(*exposed, exposure_unit(value))
                 rule_id = attempt_from(value)
                 if rule_id is not None:
                     self.trials.attempt(rule_id)

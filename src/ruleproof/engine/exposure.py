@@ -1,0 +1,104 @@
+"""Who saw what, kept until a turn or a report of the session writes it down.
+
+A context that was composed for a session (or inside its turn, or for a task alone) is certain: each rule in it was
+shown, and each rule that the coin kept out of it was withheld. One that was composed for nobody is assumed to have
+reached whoever reports next, which the fixed policy counts and the anytime policy does not.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+
+from ruleproof.codec.records import exposure_to
+from ruleproof.core.context import Context
+from ruleproof.core.trial import Exposure, unit_of
+from ruleproof.engine.workspace import Workspace
+
+log = logging.getLogger("ruleproof")
+MANY = 4096
+"""Sessions, and tasks, that are remembered until they report."""
+
+
+class Exposures:
+    """The contexts of one process that nobody has reported on yet."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._mutex = threading.Lock()
+        self._sessions: dict[str, dict[str, Exposure]] = {}
+        self._tasks: dict[str, dict[str, Exposure]] = {}
+        self._assumed: dict[str, Exposure] = {}
+        self._warned = False
+
+    @property
+    def assumed(self) -> frozenset[str]:
+        """The rules that a context for nobody held."""
+        with self._mutex:
+            return frozenset(self._assumed)
+
+    def saw(self, made: Context, session_id: str | None, task_id: str | None) -> None:
+        """A context was handed out."""
+        held: dict[str, Exposure] = {
+            **dict.fromkeys(made.rules, "shown"),
+            **dict.fromkeys(made.withheld, "withheld"),
+        }
+        with self._mutex:
+            if session_id is not None:
+                self._sessions.setdefault(session_id, {}).update(held)
+                _bound(self._sessions)
+            elif task_id is not None:
+                self._tasks.setdefault(task_id, {}).update(held)
+                _bound(self._tasks)
+            else:
+                self._assumed.update(dict.fromkeys(made.rules, "assumed"))
+        if unit_of(session_id, task_id) is None and not self._warned:
+            self._warn(made)
+
+    def _warn(self, made: Context) -> None:
+        book = self._workspace.rulebook
+        found = [rule for rule in map(book.get, made.rules) if rule is not None and rule.status == "candidate"]
+        if any(rule.trial is not None and rule.trial.policy == "anytime" for rule in found):
+            self._warned = True
+            log.warning(
+                "a context was composed for no session and no task: nothing was withheld from it, and it is no "
+                "evidence about the rules on trial; give system_context a session_id, or call it inside a turn"
+            )
+
+    def waits(self, session_id: str) -> bool:
+        """Whether there is something to write down for the session."""
+        return session_id in self._sessions
+
+    def record(self, session_id: str, task_id: str | None) -> None:
+        """A turn of the session began or ended: write down what is new about it."""
+        trials = self._workspace.trials
+        certain, unit = self._take(session_id, task_id)
+        rules = certain or dict(self._assumed)
+        known = trials.exposures(session_id)
+        news = {rule: how for rule, how in rules.items() if _adds(known.get(rule), how)}
+        if news:
+            self._workspace.append_exposure(exposure_to(session_id, news, self._workspace.now(), unit))
+
+    def reported(self, session_id: str, task_id: str | None, at: str) -> None:
+        """The session is about to be reported: write down what is certain."""
+        certain, unit = self._take(session_id, task_id)
+        if certain:
+            self._workspace.append_exposure(exposure_to(session_id, certain, at, unit))
+
+    def _take(self, session_id: str, task_id: str | None) -> tuple[Mapping[str, Exposure] | None, str]:
+        """What is certain of the session and not written yet, and what its coins were thrown for."""
+        with self._mutex:
+            found = self._sessions.pop(session_id, None)
+            if found is not None or task_id is None:
+                return found, session_id
+            return self._tasks.get(task_id), task_id
+
+
+def _adds(known: Exposure | None, how: Exposure) -> bool:
+    return known != how and known != "shown" and not (known == "withheld" and how == "assumed")
+
+
+def _bound(table: dict[str, dict[str, Exposure]]) -> None:
+    while len(table) > MANY:
+        table.pop(next(iter(table)))
