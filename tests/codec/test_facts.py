@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ruleproof.codec.facts import read_facts, write_fact, write_facts
+from ruleproof.codec.facts import read_disputes, read_facts, write_disputes, write_fact, write_facts
 from ruleproof.core.approval import CurationFact, fold
 
 D1, D2 = "1" * 64, "2" * 64
@@ -75,6 +75,12 @@ def test_a_foreign_or_broken_line_is_named_and_the_rest_stands(line: str, code: 
     facts, problems = read_facts(f"\n{LINE}\n{line}\n".encode(), "ledger")
     assert [(problem.code, problem.where) for problem in problems] == [(code, "ledger:3")]
     assert fold(facts).approved() == ("hX/004",)
+
+
+def test_disputes_read_back_and_garbage_is_none() -> None:
+    assert read_disputes(write_disputes(["b", "a"])) == {"a", "b"}
+    for data in (None, b"", b"{", b"{}", b"7", b"[" * 100_000, b"\xff", b"[1, null]"):
+        assert read_disputes(data) == frozenset()
 
 
 def test_windows_line_ends_and_a_byte_order_mark_are_read() -> None:

@@ -19,9 +19,9 @@ from ruleproof.codec.rulefile import MAX_FILE, write_rule
 from ruleproof.codec.shards import entry_of, shards
 from ruleproof.core.approval import CurationFact, fold
 from ruleproof.core.proposal import Proposal, place
-from ruleproof.edge.pool import SyncReport, read_disputes
+from ruleproof.edge.pool import SyncReport
 from ruleproof.edge.pool.remote import Fetched, Remote
-from ruleproof.edge.rulefiles import RuleFiles
+from ruleproof.edge.rulefiles import RuleFiles, disputes
 from ruleproof.errors import NotFound, StoreError
 
 
@@ -174,14 +174,14 @@ def test_a_write_once_file_that_somebody_changed_is_refused_disputed_and_healed_
     report = b.sync()
     assert codes(report) == ["file-changed"] and report.problems[0].where == rule.place.path
     assert b.files.read(rule.place)[0] == rule
-    assert read_disputes(b.home / "state") == {rule.place.path}
+    assert disputes(b.home / "state") == {rule.place.path}
     approvals = fold([CurationFact(rule.id, rule.digest, "core", "t")])
-    assert not approvals.in_force(rule, read_disputes(b.home / "state"))
+    assert not approvals.in_force(rule, disputes(b.home / "state"))
     assert c.sync().received == (rule.place.path,)
     report = a.sync()
     assert codes(report) == ["own-file-changed"] and report.published == (rule.place.path,)
-    assert codes(b.sync()) == [] and read_disputes(b.home / "state") == frozenset()
-    assert approvals.in_force(rule, read_disputes(b.home / "state"))
+    assert codes(b.sync()) == [] and disputes(b.home / "state") == frozenset()
+    assert approvals.in_force(rule, disputes(b.home / "state"))
     assert codes(c.sync()) == ["file-changed"]
 
 
@@ -199,7 +199,7 @@ def test_a_person_can_take_the_offered_file_and_it_is_not_approved_by_that(
     taken = b.files.read(rule.place)[0]
     assert taken is not None and taken.text == "Another text of it."
     assert fold([CurationFact(rule.id, rule.digest, "core", "t")]).standing(taken) == "changed"
-    assert codes(b.sync()) == [] and read_disputes(b.home / "state") == frozenset()
+    assert codes(b.sync()) == [] and disputes(b.home / "state") == frozenset()
     with pytest.raises(NotFound):
         b.pool.accept("rules/p-1/hA/../../x")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -202,3 +204,13 @@ def test_a_changed_file_is_read_again_and_an_unchanged_one_is_not(tmp_path: Path
         files.put(made.place.path, write_rule(draft(1, "Now another text stands here.")))
         changed, _ = files.read(made.place)
     assert changed is not None and changed.digest != made.digest
+
+
+def test_proposing_reviewing_and_composing_import_no_git() -> None:
+    code = (
+        "import sys\n"
+        "import ruleproof.edge.rulefiles, ruleproof.edge.approvals, ruleproof.edge.git, ruleproof.edge.userstate\n"
+        "import ruleproof.core.continuation, ruleproof.core.review, ruleproof.core.search, ruleproof.core.draft\n"
+        "sys.exit(any(name.startswith('dulwich') for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -18,6 +18,9 @@ from ruleproof.core.proposal import rule_id_of
 from ruleproof.errors import Refused
 
 TYPE = "rule-status"
+DISPUTES = "disputes.json"
+"""The file, in a pool's private store, that names the paths in dispute."""
+
 _RULE = re.compile(rb'"rule" *: *"([^"]{1,200})"')
 
 
@@ -45,6 +48,19 @@ def read_facts(data: bytes, where: str) -> tuple[tuple[CurationFact, ...], tuple
             if found is not None:
                 facts.append(found)
     return tuple(facts), tuple(problems)
+
+
+def write_disputes(paths: Iterable[str]) -> bytes:
+    return json.dumps(sorted(paths)).encode()
+
+
+def read_disputes(data: bytes | None) -> frozenset[str]:
+    """Pool paths in dispute, as the last pass found them; none where there was no pass. Never raises."""
+    try:
+        found = json.loads(data or b"[]")
+    except (ValueError, RecursionError):
+        return frozenset()
+    return frozenset(path for path in found if isinstance(path, str)) if isinstance(found, list) else frozenset()
 
 
 def _fact(value: dict[str, object], where: str, problems: list[Problem]) -> CurationFact | None:

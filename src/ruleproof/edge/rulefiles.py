@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ruleproof.codec.facts import DISPUTES, read_disputes
 from ruleproof.codec.rulefile import read_rule, write_rule
 from ruleproof.core.ids import component, shown
 from ruleproof.core.problems import Problem
@@ -220,6 +221,11 @@ class RuleFiles:
                 raise StoreError(f"{path} is no folder.", hint="Move it away; nothing was written through it.")
             if not path.exists():
                 fs.mkdir(path)
+
+
+def disputes(store: Path) -> frozenset[str]:
+    """Pool paths in dispute: what `Pool.sync` left in its private folder `store`. Needs no git."""
+    return read_disputes(fs.read_bytes(store / DISPUTES))
 
 
 def _listed(folder: Path) -> list[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
-from ruleproof.codec.facts import read_facts
+from ruleproof.codec.facts import DISPUTES, read_disputes, read_facts, write_disputes
 from ruleproof.codec.rulefile import MAX_FILE, read_rule
 from ruleproof.codec.shards import Entry, changed, entry_of
 from ruleproof.core.admission import admit, folders
@@ -162,7 +162,7 @@ class Pool:
         if got.head:
             git.set_ref("remote", got.head)
         self._record(git, taken.changes)
-        fs.write_atomic(self._store / "disputes.json", json.dumps(taken.disputed).encode())
+        fs.write_atomic(self._store / DISPUTES, write_disputes(taken.disputed))
         return taken
 
     def _take_folder(self, git: GitStore, project: str, writer: str, offered: str | None, taken: _Taken) -> None:
@@ -295,22 +295,13 @@ class Pool:
         with self._writing() as git:
             *folder, name = path.split("/")
             sha = git.files(git.tree_of(git.ref("remote")), *folder).get(name)
-            disputed = read_disputes(self._store)
+            disputed = read_disputes(fs.read_bytes(self._store / DISPUTES))
             data = git.blob(sha) if sha and path in disputed and _fits(git, sha) else None
             if data is None:
                 raise NotFound(f"{path} is not in dispute.", hint="`ruleproof doctor` lists what is.")
             self._files.put(path, data)
             self._record(git, {path: sha})
-            fs.write_atomic(self._store / "disputes.json", json.dumps(sorted(disputed - {path})).encode())
-
-
-def read_disputes(store: Path) -> frozenset[str]:
-    """Pool paths in dispute, as the last pass found them; needs no git."""
-    try:
-        found = json.loads(fs.read_bytes(store / "disputes.json") or b"[]")
-    except ValueError:
-        found = []
-    return frozenset(path for path in found if isinstance(path, str)) if isinstance(found, list) else frozenset()
+            fs.write_atomic(self._store / DISPUTES, write_disputes(disputed - {path}))
 
 
 def _unfit(path: str, data: bytes) -> Problem | None:
