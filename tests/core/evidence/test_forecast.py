@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from math import log
+from math import exp, log
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ruleproof.core.evidence.betting import EFFECTS
@@ -19,8 +19,10 @@ from ruleproof.core.evidence.forecast import (
 from ruleproof.errors import Refused
 
 
-@given(st.floats(0.5, 300.0), st.floats(0.02, 0.5), st.floats(0.05, 1.0))
-@settings(deadline=None, max_examples=60)
+@given(st.floats(0.5, 300.0), st.floats(0.02, 0.5), st.floats(0.02, 1.0))
+@example(5.0, 0.5, 0.0625)
+@example(150.0, 0.02, 0.02)
+@settings(deadline=None, max_examples=80)
 def test_a_single_bettor_crosses_when_the_inverse_gaussian_law_says(t, drift, sd):
     """One walk and a straight bar: the first passage time is inverse Gaussian, exactly."""
     stats = pytest.importorskip("scipy.stats")
@@ -34,6 +36,11 @@ def test_a_single_bettor_crosses_when_the_inverse_gaussian_law_says(t, drift, sd
 def test_a_bettor_is_worth_the_same_in_two_halves(t, drift, sd):
     whole = _crossed([(0.0, drift, sd)], 3.0, t)
     assert _crossed([(-log(2.0), drift, sd)] * 2, 3.0, t) == pytest.approx(whole, abs=1e-6)
+
+
+@pytest.mark.parametrize(("drift", "sd"), [(-0.01, 0.3), (-0.05, 0.2), (-0.2, 1.0)])
+def test_a_bettor_who_loses_on_average_ever_crosses_with_the_chance_of_a_drifting_motion(drift, sd):
+    assert _crossed([(0.0, drift, sd)], 0.5, 1e7) == pytest.approx(exp(2 * drift * 0.5 / sd**2), rel=1e-6)
 
 
 def test_no_effect_is_never_decided():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, erfc, exp, fsum, log, log1p, sqrt, tanh
+from math import ceil, erfc, exp, fsum, log, log1p, pi, sqrt, tanh
 
 from ruleproof.core.evidence.betting import EFFECTS, coin_weight
 from ruleproof.core.evidence.permutation import EFFECTS as PAIR_EFFECTS
@@ -201,6 +201,13 @@ def _crossed(walks: Sequence[_Walk], bar: float, t: float) -> float:
     if start <= 0.0:
         return 1.0
     root = sqrt(2.0 * t)
-    below = 0.5 * erfc((start - slope * t) / root)
-    tail = exp(min(700.0, log(below) - 2.0 * start * slope)) if below > 0.0 else 0.0
-    return min(1.0, 0.5 * erfc(at / root) + tail)
+    tail = exp(min(1.0, _log_erfc((start - slope * t) / root) - 2.0 * start * slope))
+    return min(1.0, 0.5 * (erfc(at / root) + tail))
+
+
+def _log_erfc(x: float) -> float:
+    """log erfc(x); beyond 20, where erfc leaves the floats, by its asymptotic series."""
+    if x < 20.0:
+        return log(erfc(x))
+    inverse = 0.5 / (x * x)
+    return -x * x - log(x * sqrt(pi)) + log1p(-inverse * (1.0 - 3.0 * inverse * (1.0 - 5.0 * inverse)))
