@@ -18,6 +18,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from ruleproof.core.breaker import BreakerPolicy
+from ruleproof.core.evalcase import CaseLimits
+from ruleproof.core.evidence.replay import Margins, ReplayPolicy
 from ruleproof.core.gate import GatePolicy
 from ruleproof.core.score import DEFAULT_THRESHOLD
 from ruleproof.errors import ConfigError
@@ -54,6 +56,32 @@ class HarnessConfig(BaseModel):
     rule_promote_margin: Unit = Field(0.05, description="Least improvement of the targeted metric to promote.")
     rule_regress_margin: Unit = Field(0.05, description="Largest tolerated drop on any other case or metric.")
     replay_timeout_s: Annotated[float, Field(gt=0)] = Field(300.0, description="Bound of one replay.")
+    replay_policy: Literal["seed", "paired"] = Field(
+        "seed",
+        description="seed: one replay a case against its captured scores; paired: beside replays without the rule.",
+    )
+    replay_repeats: Annotated[int, Field(ge=1, le=50)] = Field(
+        5, description="Replays of a case in each arm of a round (policy paired)."
+    )
+    replay_max_pairs: Positive = Field(
+        200, description="Pairs of failure replays after which it stays undecided (paired)."
+    )
+    replay_concurrency: Annotated[int, Field(ge=1, le=64)] = Field(1, description="Replays that run at once.")
+    regression_sample: Count = Field(0, description="Cases of a regression run, wins first, newest first; 0 = all.")
+
+    capture_eval_cases: bool = Field(
+        False, description="Keep breaching sessions, and those that a checker passed, as eval cases with their inputs."
+    )
+    eval_case_max: Count = Field(
+        200, description="Eval cases in all; the oldest failure gives way, wins never; 0 = any."
+    )
+    eval_case_max_bytes: Annotated[int, Field(ge=1024, le=8 << 20)] = Field(
+        256 << 10, description="Bytes of one eval case."
+    )
+    eval_case_auto_wins: Count = Field(20, description="Wins that are captured unasked; any number by hand.")
+    eval_case_retention_days: Annotated[int, Field(ge=0, le=36_500)] = Field(
+        0, description="Days after which a failure case is removed; 0 = never."
+    )
 
     rule_retrieval: bool = Field(True, description="Choose tagged rules by relevance; false: render everything.")
     rules_context_topk: Count = Field(8, description="Tagged rules in a context that has a query.")
@@ -115,7 +143,7 @@ class HarnessConfig(BaseModel):
         self._fill(values, "argument")
 
     def _fill(self, values: Mapping[str, Any], origin: Mapping[str, str] | str) -> None:
-        """Validate `values` into this instance, as `BaseModel.__init__` does; a refusal names where a value came from."""
+        """Validate `values` into this instance, as `BaseModel.__init__` does; a refusal names a value's origin."""
         try:
             self.__pydantic_validator__.validate_python(values, self_instance=self)
         except ValidationError as error:
@@ -164,6 +192,17 @@ class HarnessConfig(BaseModel):
     def gate(self) -> GatePolicy:
         """The settings of the gate."""
         return GatePolicy(**{field.name: getattr(self, field.name) for field in fields(GatePolicy)})
+
+    def cases(self) -> CaseLimits:
+        """The limits of the eval-set."""
+        return CaseLimits(
+            self.eval_case_max, self.eval_case_max_bytes, self.eval_case_retention_days, self.eval_case_auto_wins
+        )
+
+    def replays(self) -> ReplayPolicy:
+        """The settings of replay validation."""
+        margins = Margins(self.rule_promote_margin, self.rule_regress_margin)
+        return ReplayPolicy(margins, self.replay_policy == "paired", self.replay_repeats, self.replay_max_pairs)
 
     def breaker(self) -> BreakerPolicy:
         """The settings of the circuit breaker."""

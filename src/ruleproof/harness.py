@@ -24,6 +24,7 @@ from ruleproof.codec.records import exposure_to
 from ruleproof.config import HarnessConfig
 from ruleproof.core import ids
 from ruleproof.core.context import Context, Settings
+from ruleproof.core.evidence.replay import best_scores
 from ruleproof.core.score import Report, Score, checked_cost, checked_value
 from ruleproof.core.trial import Exposure
 from ruleproof.core.verdict import Verdict
@@ -36,17 +37,22 @@ from ruleproof.edge.system import System
 from ruleproof.edge.trust import Trust, TrustRegistry
 from ruleproof.edge.workspacedir import LOCK, WorkspaceDir
 from ruleproof.engine.add_rule import Limits
+from ruleproof.engine.capture import Capture
 from ruleproof.engine.compose import Composer
+from ruleproof.engine.evalset import EvalCases
 from ruleproof.engine.evaluate import Evaluations, Pace, TurnContext
-from ruleproof.engine.ports import Evaluator, Ports
+from ruleproof.engine.ports import Evaluator, Ports, Replay
 from ruleproof.engine.project import Projection
+from ruleproof.engine.regress import Progress, RegressionReport, run_regression
+from ruleproof.engine.replay import REPLAYING, Replayer
+from ruleproof.engine.replaytrial import ReplayValidator
 from ruleproof.engine.report import Handled, handle_report
 from ruleproof.engine.rounds import Rounds
 from ruleproof.engine.rules import Rules
+from ruleproof.engine.scored import as_scores
 from ruleproof.engine.turn import Turn, parse_turn
-from ruleproof.engine.validate import ForwardTrial
+from ruleproof.engine.validate import ForwardTrial, Validator
 from ruleproof.engine.workspace import Workspace
-from ruleproof.errors import RuleproofError
 from ruleproof.toolset.dispatch import Toolset
 
 log = logging.getLogger("ruleproof")
@@ -57,7 +63,14 @@ _now: ContextVar[str | None] = ContextVar("ruleproof_session", default=None)
 class Harness:
     """One workspace with everything around it. Make it with `Harness.create`; share it between threads and tasks."""
 
-    def __init__(self, config: HarnessConfig, ports: Ports, evaluator: Evaluator | None, trust: Trust) -> None:
+    def __init__(
+        self,
+        config: HarnessConfig,
+        ports: Ports,
+        evaluator: Evaluator | None,
+        trust: Trust,
+        replay: Replay | None = None,
+    ) -> None:
         self.config = config
         self.trust = trust
         self.workspace = Workspace(ports, config.gate(), config.breaker(), durable=config.durability == "fsync")
@@ -71,11 +84,19 @@ class Harness:
             config.max_active_rules, config.sanitize_max_len, config.rule_validation, hold=config.mode == "suggest"
         )
         self.rules = Rules(self.workspace, self.composer, limits)
-        self.toolset = Toolset(self.workspace, self.rules, config.rule_trial_min_sessions)
+        self.evalset = EvalCases(self.workspace, config.cases())
+        self._capture = Capture(self.evalset, ports.system.monotonic, on=config.capture_eval_cases)
+        self.toolset = Toolset(self.workspace, self.rules, config.rule_trial_min_sessions, self.evalset)
         self._projection = Projection(self.workspace, self.composer)
-        self._rounds = Rounds(
-            self.workspace, [ForwardTrial(config.rule_trial_min_sessions, config.rule_promote_margin)]
-        )
+        evaluate = evaluator or TraceEvaluator(thresholds=config.threshold, weights=config.signal_weights)
+        self._replayer: Replayer | None = None
+        validators: list[Validator] = [ForwardTrial(config.rule_trial_min_sessions, config.rule_promote_margin)]
+        if replay is not None:
+            bounds = config.replay_timeout_s, config.eval_timeout_s, config.replay_concurrency
+            self._replayer = Replayer(replay, evaluate, config.threshold, *bounds)
+            replays = ReplayValidator(self.workspace, self.composer, self._replayer, config.replays())
+            validators.insert(0, replays)
+        self._rounds = Rounds(self.workspace, validators, replay=replay is not None)
         pace = Pace(
             config.eval_sample_every,
             config.session_min_eval_interval_s,
@@ -83,12 +104,7 @@ class Harness:
             config.max_evals_per_run,
             config.eval_timeout_s,
         )
-        self._evaluations = Evaluations(
-            evaluator or TraceEvaluator(thresholds=config.threshold, weights=config.signal_weights),
-            self._evaluated,
-            pace,
-            ports.system.monotonic,
-        )
+        self._evaluations = Evaluations(evaluate, self._evaluated, pace, ports.system.monotonic)
         self._mutex = threading.Lock()
         self._composed: dict[str, dict[str, Exposure]] = {}
         self._assumed: dict[str, Exposure] = {}
@@ -102,6 +118,7 @@ class Harness:
         config: HarnessConfig | None = None,
         *,
         evaluator: Evaluator | None = None,
+        replay: Replay | None = None,
         state_dir: Path | None = None,
         **settings: Any,
     ) -> Harness:
@@ -109,6 +126,7 @@ class Harness:
 
         `evaluator(turn)` returns scores: a mapping of metric to a number in [0, 1] or None, a sequence of Score, or an
         awaitable of either; without one, turns that carry `messages` are scored by the deterministic trace evaluator.
+        `replay(case, context)` runs a captured case again (`engine.ports.Replay`); with it, replays judge candidates.
         A workspace that was not made on this machine is not trusted unless its root was given here or in HARNESS_ROOT:
         then nothing in it is in force. Raises ConfigError or StoreError.
         """
@@ -117,7 +135,7 @@ class Harness:
         elif settings:
             config = HarnessConfig(**{**config.model_dump(exclude_unset=True), **settings})
         ports, trust = open_ports(config, state_dir)
-        return cls(config, ports, evaluator, trust)
+        return cls(config, ports, evaluator, trust, replay)
 
     # --- the prompt ------------------------------------------------------------------------------------------------
 
@@ -129,7 +147,13 @@ class Harness:
         return self.context(task_hint, session_id=session_id).text
 
     def context(self, task_hint: str | None = None, *, session_id: str | None = None) -> Context:
-        """Like `system_context`, with the rules that stand in it, its estimated tokens and its warnings."""
+        """Like `system_context`, with the rules that stand in it, its estimated tokens and its warnings.
+
+        Inside a replay it is the context of the replay, and nothing is recorded.
+        """
+        replayed = REPLAYING.get()
+        if replayed is not None:
+            return replayed
         try:
             made = self.composer.context(task_hint)
         except Exception:
@@ -164,6 +188,8 @@ class Harness:
         return Turn(session_id, task_id, self._begin, self._end)
 
     def _begin(self, turn: Turn) -> None:
+        if REPLAYING.get() is not None:
+            return
         with self._mutex:
             number = self._turns[turn.session_id] = self._turns.pop(turn.session_id, 0) + 1
             while len(self._turns) > 4096:
@@ -173,6 +199,8 @@ class Harness:
         self._quietly(self._record_exposure, turn.session_id)
 
     def _end(self, turn: Turn) -> None:
+        if REPLAYING.get() is not None:
+            return
         if turn.token is not None:
             _now.reset(turn.token)
         if turn.session_id in self._composed:
@@ -188,6 +216,8 @@ class Harness:
     def on_turn_end(self, payload: Mapping[str, object]) -> None:
         """A turn ended: `{"session_id": ..., "turn_index": 0, "end_state": {...}, "task_id": ...}`. Never raises."""
         turn = parse_turn(payload)
+        if REPLAYING.get() is not None:
+            return
         if isinstance(turn, TurnContext):
             self._quietly(self._record_exposure, turn.session_id)
             self._submit(turn)
@@ -226,18 +256,24 @@ class Harness:
         )
 
     def _handle(self, report: Report) -> Handled:
+        if REPLAYING.get() is not None:
+            return Handled(report, self.workspace.sessions.judge(report), "nothing")
+        for conflict in best_scores(report.scores)[1]:
+            log.warning("session %r, %s", report.session_id, conflict)
         with self._mutex:
             composed = self._composed.pop(report.session_id, None)
             assumed = frozenset(self._assumed)
         if composed:
             self.workspace.append_exposure(exposure_to(report.session_id, composed, report.at))
         shadow = self.config.mode == "observe_only"
-        handled = handle_report(self.workspace, report, shadow=shadow, assumed=assumed)
+        also = None if shadow else self._capture
+        handled = handle_report(self.workspace, report, shadow=shadow, assumed=assumed, also=also)
         if not shadow and self.config.rule_validation and self.workspace.rulebook.candidates():
             self._rounds.kick()
         return handled
 
     def _submit(self, turn: TurnContext) -> None:
+        self._quietly(self._capture.remember, turn)
         skipped = self._evaluations.skipped
         self._evaluations.submit(turn)
         if self._evaluations.skipped and not skipped:
@@ -245,7 +281,7 @@ class Harness:
             self._quietly(self._journal, "skip", reason="budget", session_id=turn.session_id)
 
     def _evaluated(self, turn: TurnContext, raw: object) -> Handled | None:
-        scores, failure = as_scores(raw, self.config)
+        scores, failure = as_scores(raw, self.config.threshold)
         if failure:
             log.warning("evaluating turn %d of session %r failed: %s", turn.turn, turn.session_id, failure)
         if self._healthy == bool(failure):
@@ -289,6 +325,17 @@ class Harness:
         """Join any validation round in flight, at most `drain_timeout_s`. False when time ran out."""
         return await asyncio.to_thread(self._rounds.drain, self.config.drain_timeout_s)
 
+    async def run_regression(self, *, sample: int | None = None, progress: Progress | None = None) -> RegressionReport:
+        """Replay the eval-set with the rules of now, wins first; `sample` (else `regression_sample`) 0 = all of it.
+
+        Raises Refused where the workspace is not trusted.
+        """
+        chosen = self.config.regression_sample if sample is None else sample
+        margins = self.config.replays().margins
+        return await run_regression(
+            self.workspace, self.composer, self._replayer, margins, sample=chosen, progress=progress
+        )
+
     def close(self) -> None:
         """Finish what is queued, write the projection. Happens by itself when the program ends."""
         self._evaluations.wait(None, self.config.drain_timeout_s)
@@ -327,27 +374,6 @@ def open_ports(config: HarnessConfig, state_dir: Path | None = None) -> tuple[Po
 def trust_registry(state_dir: Path | None = None) -> TrustRegistry:
     """This user's registry of trusted workspaces."""
     return TrustRegistry(state_dir or Path(platformdirs.user_state_dir("ruleproof", appauthor=False)))
-
-
-def as_scores(raw: object, config: HarnessConfig) -> tuple[tuple[Score, ...], str]:
-    """What an evaluator returned as (scores, failure in words); a failure has no scores."""
-    if isinstance(raw, BaseException):
-        said = "timed out" if isinstance(raw, TimeoutError) else f"{type(raw).__name__}: {raw}"
-        return (), said[:500]
-    if raw is None:
-        return (), ""
-    try:
-        if isinstance(raw, Mapping):
-            return tuple(
-                Score(ids.opaque(name, "metric"), checked_value(name, value), config.threshold(name))
-                for name, value in raw.items()
-            ), ""
-        scores: tuple[Score, ...] = tuple(raw)  # type: ignore[arg-type]
-        for score in scores:
-            checked_value(score.metric, score.value)
-    except (RuleproofError, TypeError, AttributeError) as error:
-        return (), str(error)[:500]
-    return scores, ""
 
 
 _open: weakref.WeakSet[Harness] = weakref.WeakSet()

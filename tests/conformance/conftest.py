@@ -25,10 +25,12 @@ def open_harness(root: Path) -> Iterator[Callable[..., Harness]]:
     """Opens the workspace anew each time, as another process would."""
     opened: list[Harness] = []
 
-    def make(*, system: FixedSystem | None = None, evaluator: Any = None, **settings: Any) -> Harness:
+    def make(
+        *, system: FixedSystem | None = None, evaluator: Any = None, replay: Any = None, **settings: Any
+    ) -> Harness:
         config = HarnessConfig(harness_root=root, **settings)
         ports, trust = open_ports(config)
-        harness = Harness(config, replace(ports, system=system) if system else ports, evaluator, trust)
+        harness = Harness(config, replace(ports, system=system) if system else ports, evaluator, trust, replay)
         opened.append(harness)
         return harness
 

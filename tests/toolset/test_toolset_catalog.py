@@ -26,6 +26,8 @@ ARGUMENTS = {
     "harness_rules_search": ["query*", "limit", "status"],
     "harness_rules_list": ["status", "offset"],
     "harness_reflect": [],
+    "harness_evalset_list": ["kind", "offset"],
+    "harness_evalset_attach": ["case_id*", "replay_input*"],
 }
 PERSONS_ACTS = (
     "promot", "approv", "accept", "resum", "unpause", "forget", "again", "retry", "trust", "author", "held", "force",
@@ -65,7 +67,7 @@ def test_an_argument_that_would_do_a_persons_act_is_refused_wherever_it_is_tried
 
 
 def test_a_tool_that_does_not_exist_is_named_and_the_others_are_listed(place: Any) -> None:
-    for name in ("harness_rule_approve", "harness_rule_promote", "", "HARNESS_JOURNAL", "harness_evalset_attach"):
+    for name in ("harness_rule_approve", "harness_rule_promote", "", "HARNESS_JOURNAL", "harness_evalset_remove"):
         error = place.ill(name)
         assert error.startswith(f"NotFound: There is no tool '{name}'.")
         assert all(known in error for known in ARGUMENTS)
@@ -78,10 +80,11 @@ def test_schemas_are_flat_and_describe_every_argument() -> None:
         assert schema["type"] == "object" and schema["additionalProperties"] is False
         assert "$ref" not in json.dumps(schema) and "$defs" not in json.dumps(schema)
         for name, argument in schema["properties"].items():
-            assert argument["type"] in ("string", "integer", "array"), (tool.name, name)
+            kinds = ("string", "integer", "array", *([None] if name == "replay_input" else []))
+            assert argument.get("type") in kinds, (tool.name, name)
             assert len(argument["description"]) > 10
             assert not {"anyOf", "allOf", "oneOf", "title", "$ref"} & set(argument)
-            if argument["type"] == "array":
+            if argument.get("type") == "array":
                 assert argument["items"] == {"type": "string"}
             if name == "status":
                 assert argument["enum"] == ["candidate", "active", "retired"]
@@ -94,7 +97,7 @@ def test_what_a_model_pays_for_the_tools_each_turn_is_bounded() -> None:
 
 def test_every_handler_of_the_package_is_in_the_catalog() -> None:
     modules = [module for name, module in vars(catalog).items() if name.startswith("handlers_")]
-    assert len(modules) == 4
+    assert len(modules) == 5
     taken = {tool.run for tool in TOOLS}
     for module in modules:
         for name, value in inspect.getmembers(module, inspect.isfunction):

@@ -116,7 +116,7 @@ def test_a_workspace_that_is_not_trusted_tells_nothing_and_takes_nothing(tool: T
     before = {path: path.read_bytes() for path in home.root.rglob("*") if path.is_file()}
     given = {
         "rule": "x", "rationale": "y", "rule_id": rule, "notice_id": notice, "trace_id": notice,
-        "metric": "agent_reliability", "query": "obey",
+        "metric": "agent_reliability", "query": "obey", "case_id": "c-0123456789", "replay_input": "obey",
     }  # fmt: skip
     fields = tool.arguments.model_fields
     answer = foreign.call(tool.name, **{name: given[name] for name in fields if fields[name].is_required()})

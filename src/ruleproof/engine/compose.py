@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ruleproof.codec import notices
 from ruleproof.codec.jsonl import decode_line
@@ -83,17 +83,31 @@ class Composer:
             key = (book, book.version, workspace.trial_version, query, banner)
             if self._kept is not None and self._kept[0] == key:
                 return self._kept[1]
-            made = compose(
-                self.in_force(),
-                query,
-                rank=self._rank,
-                renderer=self._renderer,
-                settings=self.settings,
-                banner=banner,
-                count=self._count,
-            )
+            made = self._compose(self.in_force(), query, banner)
             self._kept = key, made
             return made
+
+    def with_and_without(self, rule_id: str) -> tuple[Context, Context]:
+        """The context of now, and the same one without a candidate: they differ in nothing else."""
+        workspace = self.workspace
+        with workspace.mutex:
+            whole, rules = self.context(), self.in_force()
+            if rule_id not in whole.rules:
+                return whole, whole
+            status = workspace.ports.mailbox.status()
+            left = replace(rules, candidates=tuple(rule for rule in rules.candidates if rule.id != rule_id))
+            return whole, self._compose(left, self.query(None), Banner(status.pending_count, status.max_severity))
+
+    def _compose(self, rules: InForce, query: tuple[str, ...], banner: Banner) -> Context:
+        return compose(
+            rules,
+            query,
+            rank=self._rank,
+            renderer=self._renderer,
+            settings=self.settings,
+            banner=banner,
+            count=self._count,
+        )
 
     def in_force(self) -> InForce:
         """The rules in force now; nothing while everything is paused. Kept until the rulebook changes."""

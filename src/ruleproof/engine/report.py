@@ -8,6 +8,7 @@ notice but never lose one.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ruleproof.codec import notices
@@ -21,6 +22,9 @@ from ruleproof.core.secrets import redact_json
 from ruleproof.core.sessions import Did
 from ruleproof.core.trial import Exposure, Observation, why_not
 from ruleproof.engine.workspace import Transaction, Workspace
+
+Also = Callable[[Transaction, Report, Judgement, Did], None]
+"""Whatever else is to be written with a report. It must not raise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,12 @@ class Handled:
 
 
 def handle_report(
-    workspace: Workspace, report: Report, *, shadow: bool = False, assumed: frozenset[str] = frozenset()
+    workspace: Workspace,
+    report: Report,
+    *,
+    shadow: bool = False,
+    assumed: frozenset[str] = frozenset(),
+    also: Also | None = None,
 ) -> Handled:
     """Handle `report`. `shadow` evaluates and journals only. `assumed`: rules that a context without an id held."""
     with workspace.transaction() as plan:
@@ -58,6 +67,8 @@ def handle_report(
                 plan.trials.append(observations_to(report.session_id, fresh, scores, plan.at))
         if not judgement.repeated:
             plan.sessions.append(reported_to(report, did, notice if did == "hold" else None))
+        if also is not None:
+            also(plan, report, judgement, did)
     return Handled(report, judgement, did, notice, released, fresh)
 
 

@@ -18,11 +18,15 @@ log = logging.getLogger("ruleproof")
 
 
 class Validator(Protocol):
-    """Judges one candidate. It may take its time (a replay does); nothing is locked while it works."""
+    """Judges one candidate. It may take its time (a replay does); nothing is locked while it works.
+
+    None: it has nothing to say of this rule, and the next validator is asked. A pending verdict is a word all the same:
+    those behind it observe and do not decide.
+    """
 
     @property
     def name(self) -> str: ...
-    async def judge(self, rule: Rule, trial: TrialState) -> Verdict: ...
+    async def judge(self, rule: Rule, trial: TrialState) -> Verdict | None: ...
 
 
 class ForwardTrial:
@@ -39,7 +43,7 @@ class ForwardTrial:
 
 
 async def validate_candidates(workspace: Workspace, validators: Sequence[Validator]) -> list[Verdict]:
-    """One round over every candidate in force; the first validator that decides is final. Returns every verdict."""
+    """One round over every candidate in force; the first validator that has a word is heard. Returns every verdict."""
     workspace.refresh()
     workspace.refresh_trials()
     verdicts = []
@@ -56,9 +60,10 @@ async def validate_candidates(workspace: Workspace, validators: Sequence[Validat
 
 
 async def _validate(workspace: Workspace, rule: Rule, validators: Sequence[Validator]) -> Verdict:
-    verdict = Verdict(rule.id, "pending", "none", "no validator")
     for validator in validators:
         verdict = await validator.judge(rule, workspace.trial_of(rule))
+        if verdict is None:
+            continue
         if verdict.decided:
             apply_verdict(
                 workspace,
@@ -68,8 +73,8 @@ async def _validate(workspace: Workspace, rule: Rule, validators: Sequence[Valid
                 validator=verdict.validator,
                 evidence=dict(verdict.details),
             )
-            break
-    return verdict
+        return verdict
+    return Verdict(rule.id, "pending", "none", "no validator")
 
 
 def announce_fallback(workspace: Workspace) -> None:

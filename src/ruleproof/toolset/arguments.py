@@ -7,7 +7,7 @@ rejected, nor one that says who the caller is: those are acts of a person.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -53,6 +53,10 @@ def _notice(text: str) -> str:
     return ids.component(text, "notice")
 
 
+def _case(text: str) -> str:
+    return ids.component(text, "case")
+
+
 Words = Annotated[str, AfterValidator(at_most(MAX_WORDS)), Field(json_schema_extra={"maxLength": MAX_WORDS})]
 RuleId = Annotated[str, AfterValidator(ids.rule_id), Field(json_schema_extra={"pattern": "^r-[0-9a-f]{10}$"})]
 NoticeId = Annotated[str, AfterValidator(_notice), Field(json_schema_extra={"maxLength": 128})]
@@ -60,7 +64,9 @@ Metric = Annotated[str, AfterValidator(_metric), Field(json_schema_extra={"maxLe
 SessionId = Annotated[str, AfterValidator(ids.opaque), Field(json_schema_extra={"maxLength": ids.MAX_OPAQUE})]
 TraceId = Annotated[str, AfterValidator(_trace), Field(json_schema_extra={"maxLength": ids.MAX_OPAQUE})]
 Tags = Annotated[list[str], AfterValidator(_few_tags), Field(json_schema_extra={"maxItems": MAX_TAGS})]
+CaseId = Annotated[str, AfterValidator(_case), Field(json_schema_extra={"maxLength": 128})]
 Status = Literal["candidate", "active", "retired"]
+Kind = Literal["failure", "win"]
 
 
 class NoArguments(Arguments):
@@ -113,6 +119,16 @@ class RulesSearch(Arguments):
     query: Words = Field(description="Words to look for in tags, texts and metrics.")
     limit: int = Field(10, description="How many; 0 or less means 10, at most 50.")
     status: Status | None = Field(None, description="Only rules of this status; left out: active and candidate.")
+
+
+class EvalsetList(Arguments):
+    kind: Kind | None = Field(None, description="Only cases of this kind; left out: both.")
+    offset: int = Field(0, description="How many to skip: next_offset of the answer before.")
+
+
+class EvalsetAttach(Arguments):
+    case_id: CaseId = Field(description="Id of a failure without a replay input.")
+    replay_input: Any = Field(description="Any JSON value that the replay is run with; written once.")
 
 
 class RulesList(Arguments):

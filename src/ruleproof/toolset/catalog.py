@@ -7,7 +7,7 @@ a rejected text are a person's acts, or evidence's.
 from __future__ import annotations
 
 from ruleproof.toolset import arguments as given
-from ruleproof.toolset import handlers_mailbox, handlers_past, handlers_rules, handlers_trace
+from ruleproof.toolset import handlers_evalset, handlers_mailbox, handlers_past, handlers_rules, handlers_trace
 from ruleproof.toolset.spec import Tool
 
 TOOLS: tuple[Tool, ...] = (
@@ -28,6 +28,7 @@ TOOLS: tuple[Tool, ...] = (
         "Close a pending notice, naming the rule that answers it.",
         given.MailboxAck,
         handlers_mailbox.mailbox_ack,
+        writes=True,
     ),
     Tool(
         "harness_trace_inspect",
@@ -47,12 +48,14 @@ TOOLS: tuple[Tool, ...] = (
         "Add one short rule that would have prevented a failure. It is a candidate until evidence decides.",
         given.RuleAdd,
         handlers_rules.rule_add,
+        writes=True,
     ),
     Tool(
         "harness_rule_retire",
         "Retire a rule that is wrong, harmful or superseded. This is final.",
         given.RuleRetire,
         handlers_rules.rule_retire,
+        writes=True,
     ),
     Tool(
         "harness_rule_status",
@@ -67,5 +70,19 @@ TOOLS: tuple[Tool, ...] = (
         "Look back: recent notices, verdicts on rules, and what became of notices since each rule.",
         given.NoArguments,
         handlers_past.reflect,
+        writes=True,
+    ),
+    Tool(
+        "harness_evalset_list",
+        "List recorded cases that replays of a candidate use, newest first, in pages.",
+        given.EvalsetList,
+        handlers_evalset.evalset_list,
+    ),
+    Tool(
+        "harness_evalset_attach",
+        "Give a failure case the replay input that it lacks.",
+        given.EvalsetAttach,
+        handlers_evalset.evalset_attach,
+        writes=True,
     ),
 )

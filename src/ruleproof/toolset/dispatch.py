@@ -14,6 +14,8 @@ from collections.abc import Mapping
 
 from ruleproof.core.ids import shown
 from ruleproof.core.problems import Problem
+from ruleproof.engine.evalset import EvalCases
+from ruleproof.engine.replay import REPLAYING
 from ruleproof.engine.rules import Rules
 from ruleproof.engine.workspace import Workspace
 from ruleproof.errors import NotFound, Refused, RuleproofError
@@ -28,8 +30,8 @@ _BY_NAME = {tool.name: tool for tool in TOOLS}
 class Toolset:
     """The tools of one workspace. Safe to share between threads and tasks."""
 
-    def __init__(self, workspace: Workspace, rules: Rules, trial_sessions: int) -> None:
-        self._bench = Bench(workspace, rules, trial_sessions)
+    def __init__(self, workspace: Workspace, rules: Rules, trial_sessions: int, cases: EvalCases | None = None) -> None:
+        self._bench = Bench(workspace, rules, trial_sessions, cases or EvalCases(workspace))
 
     def names(self) -> tuple[str, ...]:
         """The names of all tools."""
@@ -71,6 +73,8 @@ class Toolset:
                 "This workspace is not trusted: it was not made on this machine, or git can change it.",
                 hint="A person looks at it and runs `ruleproof trust`; until then nothing in it is told or changed.",
             )
+        if tool.writes and REPLAYING.get() is not None:
+            raise Refused("This is a replay of a recorded case: nothing is written.", hint="Go on with the task.")
         return tool.run(self._bench, parsed)
 
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ruleproof.core.ids import shown
 from ruleproof.core.problems import Problem
+from ruleproof.engine.evalset import EvalCases
 from ruleproof.engine.rules import Rules
 from ruleproof.engine.workspace import Workspace
 from ruleproof.errors import Refused
@@ -37,16 +38,21 @@ class Bench:
     workspace: Workspace
     rules: Rules
     trial_sessions: int
+    cases: EvalCases
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One operation of the catalog. `run` returns the answer without `ok`, or raises a RuleproofError."""
+    """One operation of the catalog. `run` returns the answer without `ok`, or raises a RuleproofError.
+
+    `writes`: it changes the workspace, and so is refused inside a replay.
+    """
 
     name: str
     description: str
     arguments: type[Arguments]
     run: Callable[[Bench, Any], Result]
+    writes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +131,8 @@ def _problem(found: Mapping[str, Any], schema: Mapping[str, Mapping[str, Any]]) 
 def _allowed(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return "one of " + ", ".join(map(str, schema["enum"]))
-    return {"string": "text", "integer": "a whole number", "array": "a list of texts"}[schema["type"]]
+    words = {"string": "text", "integer": "a whole number", "array": "a list of texts"}
+    return words[schema["type"]] if "type" in schema else "any JSON value"
 
 
 def _given(value: object) -> str:

@@ -25,6 +25,7 @@ _NOTHING: Mapping[str, float] = MappingProxyType({})
 _RANK: Mapping[Source, int] = MappingProxyType({"checker": 3, "caller": 2, "trace": 1, "judge": 0})
 _EXACT = 1e-9
 """Differences of two decimal scores that are equal on paper stay equal."""
+COUNTED = "its session was counted before"
 _NAMED = 5
 CAUTION = (
     "One replay a case against a score that was captured because it was low or high: judge noise and regression to the "
@@ -71,6 +72,16 @@ class Margins:
     def regressed(self, delta: float) -> bool:
         """Whether the drop is more than is tolerated."""
         return -delta > self.regress + _EXACT
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayPolicy:
+    """`paired` off: one replay a case, judged by the margins. `repeats`: replays of a case in each arm of a round."""
+
+    margins: Margins = field(default_factory=Margins)
+    paired: bool = False
+    repeats: int = 5
+    max_pairs: int = 200
 
 
 def status_of(replayed: Replayed, margins: Margins) -> CaseStatus:
@@ -153,9 +164,7 @@ def once_each(arms: Sequence[Sequence[Replayed]], known: Iterable[str] = ()) -> 
         kept = []
         for one in arm:
             if not one.failure and one.session_id in used | others | mine:
-                one = Replayed(
-                    one.case_id, one.kind, one.baseline, one.session_id, failure="its session was counted before"
-                )
+                one = Replayed(one.case_id, one.kind, one.baseline, one.session_id, failure=COUNTED)
             if not one.failure:
                 mine.add(one.session_id)
             kept.append(one)

@@ -1,0 +1,87 @@
+"""Rounds of paired replays as records of `trials.jsonl`: JSON objects <-> values. Reading is total.
+
+A replay that failed stands as an empty object: that it was tried in that arm is evidence about the arms. Which session
+gave which scores stays, so that no session is counted twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ruleproof.codec.reading import items, mapping, number, text, unit
+from ruleproof.core.evalcase import KINDS
+from ruleproof.core.evidence.paired import CaseRound, Replay
+from ruleproof.core.evidence.replay import Replayed
+
+KIND = "replay"
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One round as it was recorded."""
+
+    rule_id: str
+    cases: tuple[CaseRound, ...]
+    sessions: tuple[str, ...]
+
+
+def round_to(
+    rule_id: str, target: str, treated: Sequence[Replayed], control: Sequence[Replayed], at: str
+) -> dict[str, object]:
+    """One round; the arms hold the replays of all cases, in any order."""
+    cases = {one.case_id: one.kind for one in (*treated, *control)}
+    return {
+        "kind": KIND,
+        "rule": rule_id,
+        "target": target,
+        "at": at,
+        "cases": [
+            {
+                "case": case_id,
+                "kind": kind,
+                "treated": [_replay_to(one) for one in treated if one.case_id == case_id],
+                "control": [_replay_to(one) for one in control if one.case_id == case_id],
+            }
+            for case_id, kind in cases.items()
+        ],
+    }
+
+
+def round_from(value: Mapping[str, object]) -> Round | None:
+    """The round of a record; None for anything else."""
+    rule_id = value.get("rule")
+    if value.get("kind") != KIND or not isinstance(rule_id, str):
+        return None
+    cases, sessions = [], []
+    for case in map(mapping, items(value.get("cases"))):
+        kind = case.get("kind")
+        if kind in KINDS:
+            arms = [[mapping(one) for one in items(case.get(arm))] for arm in ("treated", "control")]
+            sessions += [text(one.get("session")) for arm in arms for one in arm if one.get("session")]
+            treated, control = (tuple(map(_replay_from, arm)) for arm in arms)
+            cases.append(CaseRound(text(case.get("case")), kind, treated, control))
+    return Round(rule_id, tuple(cases), tuple(sessions))
+
+
+def _replay_to(one: Replayed) -> dict[str, object]:
+    if one.failure:
+        return {}
+    costs: dict[str, object] = {"costs": dict(one.costs)} if one.costs else {}
+    return {"session": one.session_id, "scores": dict(one.scores), **costs}
+
+
+def _replay_from(value: Mapping[str, object]) -> Replay:
+    return Replay(dict(_scores(value)), dict(_costs(value)))
+
+
+def _scores(value: Mapping[str, object]) -> Iterator[tuple[str, float]]:
+    for name, given in mapping(value.get("scores")).items():
+        if (score := unit(given)) is not None:
+            yield name, score
+
+
+def _costs(value: Mapping[str, object]) -> Iterator[tuple[str, float]]:
+    for name, given in mapping(value.get("costs")).items():
+        if (cost := number(given)) is not None and cost >= 0.0:
+            yield name, cost

@@ -1,0 +1,142 @@
+"""Replays as a validator: it stands before the forward trial, and is silent where it has nothing to replay.
+
+Silent: no replayable failure that the rule is about, or three rounds that were evidence of nothing; then the forward
+trial decides. Otherwise its word stands, a pending one too. The context of a replay is what a live turn would get now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+from ruleproof.codec.jsonl import decode_line
+from ruleproof.codec.records import attempt_to
+from ruleproof.codec.replayrounds import Round, round_from, round_to
+from ruleproof.core.context import Context
+from ruleproof.core.evalcase import EvalCase, select, target_metric
+from ruleproof.core.evidence import budget
+from ruleproof.core.evidence.paired import PairedPolicy, PairedState, PairedVerdict
+from ruleproof.core.evidence.replay import ATTEMPTS, COUNTED, NAME, Replayed, ReplayPolicy, judge, once_each
+from ruleproof.core.rule import Rule
+from ruleproof.core.rulebook import Rulebook
+from ruleproof.core.trial import TrialState
+from ruleproof.core.verdict import Outcome, Verdict
+from ruleproof.engine.compose import Composer
+from ruleproof.engine.replay import Job, Replayer
+from ruleproof.engine.workspace import Workspace
+
+
+class ReplayValidator:
+    """Judges a candidate by running captured cases again."""
+
+    name = NAME
+
+    def __init__(self, workspace: Workspace, composer: Composer, replayer: Replayer, policy: ReplayPolicy) -> None:
+        self._workspace, self._composer, self._replayer, self._policy = workspace, composer, replayer, policy
+        self._evalset = workspace.ports.evalset
+
+    async def judge(self, rule: Rule, trial: TrialState) -> Verdict | None:
+        """The verdict of one round of replays; None where the forward trial is to decide."""
+        failures, wins = select(rule, self._evalset.listed())
+        target = target_metric(rule, failures)
+        if not failures or target is None or trial.replay_attempts >= ATTEMPTS:
+            return None
+        contexts = self._composer.with_and_without(rule.id)
+        if rule.id not in contexts[0].rules:
+            return Verdict(
+                rule.id, "pending", NAME, "replay: the rule stands in no context now, so nothing was replayed"
+            )
+        cases = (*failures, *wins)
+        verdict = await (self._paired if self._policy.paired else self._once)(rule, target, cases, contexts)
+        by_agents = [case.id for case in cases if case.input_by == "agent"]
+        return replace(verdict, details={**verdict.details, "inputs_by_agents": by_agents}) if by_agents else verdict
+
+    async def _once(
+        self, rule: Rule, target: str, cases: Sequence[EvalCase], contexts: tuple[Context, Context]
+    ) -> Verdict:
+        jobs = [Job(case, contexts[0]) for case in cases]
+        (replays,) = once_each([await self._replayer.run(self._evalset, jobs)])
+        verdict = judge(rule.id, target, replays, self._policy.margins)
+        if not verdict.decided:
+            self._attempt(rule.id, verdict.reason)
+        return verdict
+
+    async def _paired(
+        self, rule: Rule, target: str, cases: Sequence[EvalCase], contexts: tuple[Context, Context]
+    ) -> Verdict:
+        past = rounds_of(self._workspace, rule.id)
+        state = PairedState(PairedPolicy(most_pairs=self._policy.max_pairs), target)
+        for case in (case for one in past for case in one.cases):
+            state.add(case)
+        level = level_of(self._workspace.rulebook, rule)
+        if state.pairs >= self._policy.max_pairs:
+            return _verdict(rule.id, target, state.verdict(level), len(past))
+        known = [session for one in past for session in one.sessions]
+        treated, control = once_each(await self._both_arms(cases, contexts), known)
+        arms = [[one for one in arm if one.failure != COUNTED] for arm in (treated, control)]
+        with self._workspace.transaction() as plan:
+            record = round_to(rule.id, target, arms[0], arms[1], plan.at)
+            plan.trials.append(record)
+        made, before = round_from(record), state.pairs
+        for case in made.cases if made is not None else ():
+            state.add(case)
+        if state.pairs == before:
+            why = sorted({one.why_not or f"no {target}" for one in (*treated, *control) if target not in one.scores})
+            reason = f"replay: inconclusive, no failure has {target} in both arms ({'; '.join(why[:5])})"
+            self._attempt(rule.id, reason)
+            return Verdict(rule.id, "pending", NAME, reason)
+        verdict = _verdict(rule.id, target, state.verdict(level), len(past) + 1)
+        if state.pairs >= self._policy.max_pairs and not verdict.decided:
+            with self._workspace.transaction() as plan:
+                plan.event("validation", mode="replay", rule_id=rule.id, reason=verdict.reason)
+        return verdict
+
+    async def _both_arms(
+        self, cases: Sequence[EvalCase], contexts: tuple[Context, Context]
+    ) -> tuple[list[Replayed], list[Replayed]]:
+        """(treated, control): side by side, the first of a pair in turn, so that drift and outages hit both alike."""
+        order = [
+            (case, arm)
+            for repeat in range(self._policy.repeats)
+            for place, case in enumerate(cases)
+            for arm in ((0, 1) if (repeat + place) % 2 == 0 else (1, 0))
+        ]
+        done = await self._replayer.run(self._evalset, [Job(case, contexts[arm]) for case, arm in order])
+        treated, control = (
+            [one for one, (_, arm) in zip(done, order, strict=True) if arm == wanted] for wanted in (0, 1)
+        )
+        return treated, control
+
+    def _attempt(self, rule_id: str, reason: str) -> None:
+        with self._workspace.transaction() as plan:
+            plan.trials.append(attempt_to(rule_id, reason, plan.at))
+
+
+def rounds_of(workspace: Workspace, rule_id: str) -> list[Round]:
+    """The recorded rounds of paired replays of one rule, oldest first."""
+    quoted = f'"{rule_id}"'.encode()
+    found = []
+    for raw in workspace.ports.trials.content().split(b"\n"):
+        value = decode_line(raw, "trials.jsonl") if quoted in raw and b'"replay"' in raw else None
+        one = round_from(value) if isinstance(value, dict) else None
+        if one is not None and one.rule_id == rule_id:
+            found.append(one)
+    return found
+
+
+def level_of(book: Rulebook, rule: Rule) -> float:
+    """The rule's share of the error budget: by its number among all rules that were ever on trial.
+
+    Rules that were forgotten keep their numbers.
+    """
+    tried = [other for other in book.all() if other.trial is not None and other.id != rule.id]
+    before = sum((other.created_at, other.id) < (rule.created_at, rule.id) for other in tried)
+    gone = sum(name.startswith("r-") and name not in book.rules for name in book.tombstones)
+    promoted = sum(other.trial is not None and other.trial.verdict.startswith("promoted:") for other in tried)
+    return budget.level(1 + before + gone, promoted)
+
+
+def _verdict(rule_id: str, target: str, found: PairedVerdict, rounds: int) -> Verdict:
+    outcome: Outcome = found.outcome if found.outcome in ("promote", "retire") else "pending"
+    details = {**asdict(found), "target": target, "rounds": rounds, "decision": found.outcome}
+    return Verdict(rule_id, outcome, NAME, f"replay: {' '.join(found.reasons)}", details)
