@@ -51,6 +51,7 @@ def trust(
         system = harness.workspace.ports.system
         tracked = harness.trust.tracked
         registry.trust(root, at=system.now().isoformat(), token=system.hex(32), tracked=tracked)
+        harness.project()
         data = {
             "workspace": str(root),
             "trusted": True,
