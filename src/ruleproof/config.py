@@ -55,6 +55,20 @@ class HarnessConfig(BaseModel):
     rule_trial_min_sessions: Positive = Field(5, description="Distinct sessions that a forward trial observes.")
     rule_promote_margin: Unit = Field(0.05, description="Least improvement of the targeted metric to promote.")
     rule_regress_margin: Unit = Field(0.05, description="Largest tolerated drop on any other case or metric.")
+    rule_trial_policy: Literal["fixed", "anytime"] = Field(
+        "fixed", description="fixed: a few sessions against the baseline; anytime: shown against withheld, at any look."
+    )
+    rule_holdout: Annotated[float, Field(ge=0, le=0.9)] = Field(
+        0.0, description="Share of sessions from which a rule on trial is withheld (policy anytime)."
+    )
+    rule_trial_alpha: Annotated[float, Field(gt=0, lt=1)] = Field(
+        0.05, description="Share of useless rules among the promoted ones at most (policy anytime)."
+    )
+    rule_trial_most_sessions: Positive = Field(
+        2000, description="Sessions after which a trial ends as inconclusive (policy anytime)."
+    )
+    render_evidence: bool = Field(False, description="One line of evidence under each rule in the context.")
+
     replay_timeout_s: Annotated[float, Field(gt=0)] = Field(300.0, description="Bound of one replay.")
     replay_policy: Literal["seed", "paired"] = Field(
         "seed",
@@ -117,6 +131,12 @@ class HarnessConfig(BaseModel):
 
     pause: bool = Field(False, description="Take every rule out of force in this process.")
 
+    core_rules_budget_tokens: Count = Field(1200, description="Tokens that all approved pool rules may have together.")
+    rules_core_bonus: Annotated[float, Field(ge=0, le=10)] = Field(
+        0.15, description="What a pool rule approved here gains in a search that it matches."
+    )
+    project_key: str = Field("", description="Which project this is, for pool rules; none: its git remote says.")
+
     _root_from_file: bool = PrivateAttr(default=False)
 
     @field_validator("*", mode="before")
@@ -127,7 +147,7 @@ class HarnessConfig(BaseModel):
             raise ValueError("a boolean where a number or text belongs")
         if wanted is bool:
             return _boolean(value)
-        if isinstance(value, str) and not value.strip():
+        if isinstance(value, str) and not value.strip() and wanted is not str:
             raise ValueError("empty")
         return value
 
@@ -139,8 +159,17 @@ class HarnessConfig(BaseModel):
             )
         return self
 
+    @model_validator(mode="after")
+    def _withholds(self) -> Self:
+        if self.rule_trial_policy == "anytime" and not self.rule_holdout:
+            raise ValueError(
+                "rule_trial_policy is anytime and rule_holdout is 0, so that no session could be compared; set "
+                "rule_holdout to 0.5, or rule_trial_policy to fixed"
+            )
+        return self
+
     def __init__(self, **values: Any) -> None:
-        self._fill(values, "argument")
+        self._fill(_snake(values, "argument"), "argument")
 
     def _fill(self, values: Mapping[str, Any], origin: Mapping[str, str] | str) -> None:
         """Validate `values` into this instance, as `BaseModel.__init__` does; a refusal names a value's origin."""
@@ -161,11 +190,11 @@ class HarnessConfig(BaseModel):
         values: dict[str, Any] = {}
         origin: dict[str, str] = {}
         file = place / SETTINGS_FILE
-        for name, value in _from_file(file).items():
+        for name, value in _snake(_from_file(file), str(file)).items():
             values[name], origin[name] = value, str(file)
         for name, value in _from_environment(os.environ if environ is None else environ).items():
             values[name], origin[name] = value, variable(name)
-        for name, value in overrides.items():
+        for name, value in _snake(overrides, "argument").items():
             values[name], origin[name] = value, "argument"
         unknown = sorted(values.keys() - cls.model_fields.keys())
         if unknown:
@@ -240,10 +269,33 @@ def _from_file(file: Path) -> dict[str, Any]:
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name in HarnessConfig.model_fields:
-        value = environ.get(variable(name))
+        value = environ.get(variable(name), environ.get(PREFIX + camel(name)))
         if value is not None:
             values[name] = _table(variable(name), value) if name in ("thresholds", "signal_weights") else value
     return values
+
+
+def environment_names() -> tuple[str, ...]:
+    """Names, without values, of this process's environment: some say that an agent drives it."""
+    return tuple(os.environ)
+
+
+def camel(name: str) -> str:
+    """The other spelling of a setting: `core_rules_budget_tokens` is `coreRulesBudgetTokens`, too."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def _snake(values: Mapping[str, Any], origin: str) -> dict[str, Any]:
+    """`values` under our own spelling of their names; raises ConfigError where one is set under both."""
+    ours = {camel(name): name for name in HarnessConfig.model_fields}
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        own = ours.get(name, name)
+        if own in found:
+            raise ConfigError(f"{own} ({origin}) is set twice, as {own} and as {camel(own)}.", hint="Keep one of them.")
+        found[own] = value
+    return found
 
 
 def variable(name: str) -> str:

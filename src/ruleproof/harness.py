@@ -20,13 +20,12 @@ from typing import Any, TypeVar
 
 import platformdirs
 
-from ruleproof.codec.records import exposure_to
 from ruleproof.config import HarnessConfig
 from ruleproof.core import ids
 from ruleproof.core.context import Context, Settings
 from ruleproof.core.evidence.replay import best_scores
 from ruleproof.core.score import Report, Score, checked_cost, checked_value
-from ruleproof.core.trial import Exposure
+from ruleproof.core.trial import unit_of
 from ruleproof.core.verdict import Verdict
 from ruleproof.edge import fs
 from ruleproof.edge.evalsetdir import EvalSetDir
@@ -37,10 +36,13 @@ from ruleproof.edge.system import System
 from ruleproof.edge.trust import Trust, TrustRegistry
 from ruleproof.edge.workspacedir import LOCK, WorkspaceDir
 from ruleproof.engine.add_rule import Limits
+from ruleproof.engine.anytime import AnytimeTrial
 from ruleproof.engine.capture import Capture
 from ruleproof.engine.compose import Composer
 from ruleproof.engine.evalset import EvalCases
 from ruleproof.engine.evaluate import Evaluations, Pace, TurnContext
+from ruleproof.engine.evidence import Evidence
+from ruleproof.engine.exposure import Exposures
 from ruleproof.engine.ports import Evaluator, Ports, Replay
 from ruleproof.engine.project import Projection
 from ruleproof.engine.regress import Progress, RegressionReport, run_regression
@@ -74,23 +76,31 @@ class Harness:
         self.config = config
         self.trust = trust
         self.workspace = Workspace(ports, config.gate(), config.breaker(), durable=config.durability == "fsync")
+        self.evidence = evidence_of(self.workspace, config)
         self.composer = Composer(
             self.workspace,
             Settings(config.rule_retrieval, config.rules_context_topk, config.rules_context_max_tokens),
             trial_sessions=config.rule_trial_min_sessions,
             paused=config.pause,
+            evidence=self.evidence.line if config.render_evidence else None,
         )
         limits = Limits(
-            config.max_active_rules, config.sanitize_max_len, config.rule_validation, hold=config.mode == "suggest"
+            config.max_active_rules,
+            config.sanitize_max_len,
+            config.rule_validation,
+            config.mode == "suggest",
+            config.rule_trial_policy,
+            config.rule_holdout,
         )
-        self.rules = Rules(self.workspace, self.composer, limits)
+        self.rules = Rules(self.workspace, self.composer, limits, self.evidence)
         self.evalset = EvalCases(self.workspace, config.cases())
         self._capture = Capture(self.evalset, ports.system.monotonic, on=config.capture_eval_cases)
         self.toolset = Toolset(self.workspace, self.rules, config.rule_trial_min_sessions, self.evalset)
         self._projection = Projection(self.workspace, self.composer)
         evaluate = evaluator or TraceEvaluator(thresholds=config.threshold, weights=config.signal_weights)
         self._replayer: Replayer | None = None
-        validators: list[Validator] = [ForwardTrial(config.rule_trial_min_sessions, config.rule_promote_margin)]
+        fixed = ForwardTrial(config.rule_trial_min_sessions, config.rule_promote_margin)
+        validators: list[Validator] = [fixed, self.evidence.anytime]
         if replay is not None:
             bounds = config.replay_timeout_s, config.eval_timeout_s, config.replay_concurrency
             self._replayer = Replayer(replay, evaluate, config.threshold, *bounds)
@@ -106,8 +116,7 @@ class Harness:
         )
         self._evaluations = Evaluations(evaluate, self._evaluated, pace, ports.system.monotonic)
         self._mutex = threading.Lock()
-        self._composed: dict[str, dict[str, Exposure]] = {}
-        self._assumed: dict[str, Exposure] = {}
+        self._exposures = Exposures(self.workspace)
         self._turns: dict[str, int] = {}
         self._healthy = True
         _open.add(self)
@@ -139,14 +148,19 @@ class Harness:
 
     # --- the prompt ------------------------------------------------------------------------------------------------
 
-    def system_context(self, task_hint: str | None = None, *, session_id: str | None = None) -> str:
+    def system_context(
+        self, task_hint: str | None = None, *, session_id: str | None = None, task_id: str | None = None
+    ) -> str:
         """What belongs into the system prompt now. `session_id` makes the exposure of that session certain.
 
-        Inside `turn()` the session is known. Never raises: on any failure the context is empty and the log says why.
+        Inside `turn()` the session is known; `task_id` will do where it is not. Under the anytime policy a rule on
+        trial is withheld from some sessions. Never raises: on any failure the context is empty and the log says why.
         """
-        return self.context(task_hint, session_id=session_id).text
+        return self.context(task_hint, session_id=session_id, task_id=task_id).text
 
-    def context(self, task_hint: str | None = None, *, session_id: str | None = None) -> Context:
+    def context(
+        self, task_hint: str | None = None, *, session_id: str | None = None, task_id: str | None = None
+    ) -> Context:
         """Like `system_context`, with the rules that stand in it, its estimated tokens and its warnings.
 
         Inside a replay it is the context of the replay, and nothing is recorded.
@@ -154,31 +168,16 @@ class Harness:
         replayed = REPLAYING.get()
         if replayed is not None:
             return replayed
+        session_id = session_id or _now.get()
         try:
-            made = self.composer.context(task_hint)
+            made = self.composer.context(task_hint, unit_of(session_id, task_id))
         except Exception:
             log.exception("composing the context failed; it is empty")
             return Context("")
         for warning in made.warnings:
             log.warning("%s", warning)
-        self._saw(made.rules, session_id or _now.get())
+        self._exposures.saw(made, session_id, task_id)
         return made
-
-    def _saw(self, rules: tuple[str, ...], session_id: str | None) -> None:
-        with self._mutex:
-            if session_id is None:
-                self._assumed.update(dict.fromkeys(rules, "assumed"))
-            else:
-                self._composed.setdefault(session_id, {}).update(dict.fromkeys(rules, "shown"))
-
-    def _record_exposure(self, session_id: str) -> None:
-        with self._mutex:
-            shown = self._composed.pop(session_id, None)
-            rules = shown if shown is not None else dict(self._assumed)
-        known = self.workspace.trials.exposures(session_id)
-        news = {rule: exposure for rule, exposure in rules.items() if known.get(rule) not in ("shown", exposure)}
-        if news:
-            self.workspace.append_exposure(exposure_to(session_id, news, self.workspace.now()))
 
     # --- turns and reports -----------------------------------------------------------------------------------------
 
@@ -196,15 +195,15 @@ class Harness:
                 self._turns.pop(next(iter(self._turns)))
         turn.number = number
         turn.token = _now.set(turn.session_id)
-        self._quietly(self._record_exposure, turn.session_id)
+        self._quietly(self._exposures.record, turn.session_id, turn.task_id)
 
     def _end(self, turn: Turn) -> None:
         if REPLAYING.get() is not None:
             return
         if turn.token is not None:
             _now.reset(turn.token)
-        if turn.session_id in self._composed:
-            self._quietly(self._record_exposure, turn.session_id)
+        if self._exposures.waits(turn.session_id):
+            self._quietly(self._exposures.record, turn.session_id, turn.task_id)
         self._submit(TurnContext(turn.session_id, turn.number, turn.end_state, turn.task_id))
 
     async def run_turn(self, session_id: str, fn: Callable[..., Awaitable[T] | T], /, *args: Any, **kwargs: Any) -> T:
@@ -219,7 +218,7 @@ class Harness:
         if REPLAYING.get() is not None:
             return
         if isinstance(turn, TurnContext):
-            self._quietly(self._record_exposure, turn.session_id)
+            self._quietly(self._exposures.record, turn.session_id, turn.task_id)
             self._submit(turn)
         else:
             log.warning("turn ignored: %s", turn)
@@ -260,11 +259,8 @@ class Harness:
             return Handled(report, self.workspace.sessions.judge(report), "nothing")
         for conflict in best_scores(report.scores)[1]:
             log.warning("session %r, %s", report.session_id, conflict)
-        with self._mutex:
-            composed = self._composed.pop(report.session_id, None)
-            assumed = frozenset(self._assumed)
-        if composed:
-            self.workspace.append_exposure(exposure_to(report.session_id, composed, report.at))
+        self._exposures.reported(report.session_id, report.task_id, report.at)
+        assumed = self._exposures.assumed
         shadow = self.config.mode == "observe_only"
         also = None if shadow else self._capture
         handled = handle_report(self.workspace, report, shadow=shadow, assumed=assumed, also=also)
@@ -336,11 +332,28 @@ class Harness:
             self.workspace, self.composer, self._replayer, margins, sample=chosen, progress=progress
         )
 
+    def project(self) -> None:
+        """Write `harness_rules.md` now. Raises StoreError."""
+        self._projection.write()
+
     def close(self) -> None:
         """Finish what is queued, write the projection. Happens by itself when the program ends."""
         self._evaluations.wait(None, self.config.drain_timeout_s)
         self._rounds.drain(self.config.drain_timeout_s)
         self._projection.flush()
+
+
+def evidence_of(workspace: Workspace, config: HarnessConfig) -> Evidence:
+    """What judges the trials of a workspace, as `config` has it."""
+    anytime = AnytimeTrial(
+        workspace,
+        alpha=config.rule_trial_alpha,
+        most_sessions=config.rule_trial_most_sessions,
+        least_effect=config.rule_promote_margin,
+    )
+    return Evidence(
+        workspace, sessions=config.rule_trial_min_sessions, margin=config.rule_promote_margin, anytime=anytime
+    )
 
 
 def open_ports(config: HarnessConfig, state_dir: Path | None = None) -> tuple[Ports, Trust]:

@@ -43,12 +43,14 @@ def test_v2_a_verdict_is_journaled_with_its_evidence(
     assert harness.rules.get(rule.id).status == status
     (event,) = [event for event in log("journal.jsonl") if event["type"] == kind]
     assert event["id"] == rule.id and event["validator"] == "forward_trial" and "5 sessions" in event["reason"]
-    assert event["evidence"] == {
+    evidence = event["evidence"]
+    assert {name: evidence[name] for name in ("baseline_rate", "trial_rate", "sessions", "breached")} == {
         "baseline_rate": 1.0,
         "trial_rate": 1.0 - (value > 0.5),
         "sessions": 5,
         "breached": 5 * (value < 0.5),
     }
+    assert evidence["chance_useless_passes"] == 1.0 and evidence["grade"] == "none"
     assert event["event"] == log("rules.jsonl")[-1]["event"]
 
 

@@ -240,7 +240,8 @@ def test_a_notice_is_not_settled_by_a_rule_that_is_not_there(cli: Cli) -> None:
     assert len(cli.json("notices")["notices"]) == 1
 
 
-def test_a_trial_runs_to_its_verdict_from_a_shell(cli: Cli) -> None:
+def test_a_trial_runs_to_its_verdict_from_a_shell(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARNESS_RULE_TRIAL_POLICY", "fixed")
     for number in range(4):
         cli.ok("report", f"before-{number}", "outcome=0.1")
     rule_id = cli.add("Ask before you book.", "--metric", "outcome")

@@ -113,6 +113,9 @@ LINES: tuple[tuple[str, ...], ...] = (
     ("rules", "retire", "r-0123456789", "--reason", "予約"),
     ("rules", "accept", "r-0123456789"),
     ("rules", "status", "r-0123456789"),
+    ("rules", "dead"),
+    ("forecast", "r-0123456789"),
+    ("simulate", "--base-rate", "0.4", "--repeats", "5", "--horizon", "20", "--effect", "0", "--jobs", "1"),
 )
 WHOLE = ("context", "demo")
 """Prints a context as an agent gets it, whatever the width of its lines."""

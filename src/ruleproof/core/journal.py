@@ -27,6 +27,8 @@ class JournalFold:
         """Notice id -> its signatures, for every notice that was journaled and not in shadow mode."""
         self.retired: dict[str, str] = {}
         """Rule id -> the time of its `rule_retire` event."""
+        self.verdicts: dict[str, Mapping[str, object]] = {}
+        """Rule id -> the evidence of its last verdict."""
         self.announced = False
         """Whether the journal says already that forward trials decide."""
         self._incidents: deque[tuple[str, tuple[str, ...]]] = deque(maxlen=BASELINE_WINDOW)
@@ -43,6 +45,9 @@ class JournalFold:
                 self.rule_events.append(event_id)
             if kind == "rule_retire" and isinstance(rule_id, str):
                 self.retired[rule_id] = _text(event.get("ts"))
+            evidence = event.get("evidence")
+            if kind in ("rule_promote", "rule_retire") and isinstance(rule_id, str) and isinstance(evidence, dict):
+                self.verdicts[rule_id] = evidence
         elif kind == "notice":
             self._feed_notice(event)
         elif kind == "validation":

@@ -61,25 +61,30 @@ MAX_LABEL = 160
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a candidate's trial is: `observed` of `needed` sessions."""
+    """How far a candidate's trial is: `observed` of `needed` sessions; `needed` 0: it may end after any session."""
 
     observed: int
     needed: int
 
 
-def entry(rule: Rule, progress: Progress | None = None) -> str:
-    """Two lines: the rule, then its rationale with when it was added, from which notice and how its trial stands."""
+def entry(rule: Rule, progress: Progress | None = None, evidence: str = "") -> str:
+    """Two lines: the rule, then its rationale with when it was added, from which notice and how its trial stands.
+
+    `evidence`: a third line, where there is any.
+    """
     mark = " (candidate)" if progress else ""
     facts = [f"added {_when(rule.created_at)}"]
     if rule.source_notice_id:
         facts.append(f"from notice {one_line(rule.source_notice_id, MAX_LABEL)}")
     bracket = ", ".join(facts)
     if progress:
-        bracket += f"; trial: {progress.observed}/{progress.needed} sessions observed"
+        seen = f"{progress.observed}/{progress.needed} sessions observed" if progress.needed else "under way"
+        bracket += f"; trial: {seen}"
     rationale = one_line(rule.rationale, MAX_TEXT)
     return (
         f"- **{rule.id}**{mark}: {one_line(rule.rule, MAX_TEXT)}\n"
         f"  - rationale: {rationale + ' ' if rationale else ''}({bracket})"
+        + (f"\n  - evidence: {one_line(evidence, MAX_TEXT)}" if evidence else "")
     )
 
 
@@ -107,18 +112,19 @@ def render(actives: Sequence[str], candidates: Sequence[str], omitted: int = 0) 
 class Renderer:
     """Renders entries once: a rule is immutable, so its lines are kept until another record of it comes."""
 
-    def __init__(self, progress: Callable[[Rule], Progress]) -> None:
-        self._progress = progress
-        self._kept: dict[str, tuple[Rule, Progress | None, str]] = {}
+    def __init__(self, progress: Callable[[Rule], Progress], evidence: Callable[[Rule], str] | None = None) -> None:
+        self._progress, self._evidence = progress, evidence
+        self._kept: dict[str, tuple[Rule, tuple[Progress | None, str], str]] = {}
 
     def entry(self, rule: Rule) -> str:
-        """`entry(rule)` with the progress of a candidate."""
+        """`entry(rule)` with the progress of a candidate, and its evidence if that is to be rendered."""
         progress = self._progress(rule) if rule.status == "candidate" else None
+        more = progress, self._evidence(rule) if self._evidence else ""
         kept = self._kept.get(rule.id)
-        if kept is not None and kept[0] is rule and kept[1] == progress:
+        if kept is not None and kept[0] is rule and kept[1] == more:
             return kept[2]
-        text = entry(rule, progress)
-        self._kept[rule.id] = rule, progress, text
+        text = entry(rule, *more)
+        self._kept[rule.id] = rule, more, text
         return text
 
     def entries(self, rules: Iterable[Rule]) -> list[str]:

@@ -46,8 +46,10 @@ class AnytimeTrial:
 
     name = NAME
 
-    def __init__(self, workspace: Workspace, *, alpha: float, most_sessions: int, least_effect: float) -> None:
-        self._workspace, self._alpha, self._most = workspace, alpha, most_sessions
+    def __init__(
+        self, workspace: Workspace, *, alpha: float = 0.05, most_sessions: int = 2000, least_effect: float = 0.05
+    ) -> None:
+        self._workspace, self._alpha, self.most_sessions = workspace, alpha, most_sessions
         self._least = min(least_effect, 0.99)
         self._states: dict[str, tuple[TrialFold, int, AnytimeState]] = {}
 
@@ -73,7 +75,7 @@ class AnytimeTrial:
         fold, done, state = self._states.get(rule.id, (None, 0, None))
         if state is None or fold is not trials:
             done = 0
-            state = AnytimeState(AnytimePolicy(trial.holdout, least_effect=self._least, most_units=self._most))
+            state = AnytimeState(AnytimePolicy(trial.holdout, least_effect=self._least, most_units=self.most_sessions))
         for one in told[done:]:
             state.add(unit_from(one, rule.metric))
         self._states[rule.id] = trials, len(told), state

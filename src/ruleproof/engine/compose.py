@@ -20,6 +20,9 @@ from ruleproof.core.tokencount import estimate_tokens
 from ruleproof.core.trial import TrialFold
 from ruleproof.engine.workspace import Workspace
 
+MOST_KEPT = 64
+"""Contexts of one moment, one for each set of rules that was withheld."""
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -42,15 +45,16 @@ class Composer:
         trial_sessions: int,
         count: Callable[[str], int] = estimate_tokens,
         paused: bool = False,
+        evidence: Callable[[Rule], str] | None = None,
     ) -> None:
         self.workspace = workspace
         self.settings = settings
         self._sessions = trial_sessions
         self._count = count
         self._paused = paused
-        self._renderer = Renderer(self._progress)
+        self._renderer = Renderer(self._progress, evidence)
         self._index: Index | None = None
-        self._kept: tuple[object, Context] | None = None
+        self._kept: tuple[object, dict[frozenset[str], Context]] | None = None
         self._in_force: tuple[object, InForce] | None = None
         workspace.on_new_rulebook.append(lambda _: self._start_anew())
 
@@ -69,8 +73,8 @@ class Composer:
                 book.watch(self._index.change)
             return self._index
 
-    def context(self, task_hint: str | None = None) -> Context:
-        """The context of now. Empty where the workspace is not trusted."""
+    def context(self, task_hint: str | None = None, unit: str | None = None) -> Context:
+        """The context of now, for the `unit` that gets it (`trial.unit_of`); empty without trust."""
         workspace = self.workspace
         with workspace.mutex:
             book = workspace.refresh()
@@ -81,11 +85,16 @@ class Composer:
             banner = Banner(status.pending_count, status.max_severity)
             query = self.query(task_hint)
             key = (book, book.version, workspace.trial_version, query, banner)
-            if self._kept is not None and self._kept[0] == key:
-                return self._kept[1]
-            made = self._compose(self.in_force(), query, banner)
-            self._kept = key, made
-            return made
+            if self._kept is None or self._kept[0] != key:
+                self._kept = key, {}
+            kept, rules = self._kept[1], self.in_force()
+            withheld = rules.withheld_from(unit)
+            if withheld not in kept:
+                if len(kept) >= MOST_KEPT:
+                    kept.clear()
+                made = self._compose(rules.without(withheld) if withheld else rules, query, banner)
+                kept[withheld] = replace(made, withheld=tuple(sorted(withheld))) if withheld else made
+            return kept[withheld]
 
     def with_and_without(self, rule_id: str) -> tuple[Context, Context]:
         """The context of now, and the same one without a candidate: they differ in nothing else."""
@@ -95,8 +104,9 @@ class Composer:
             if rule_id not in whole.rules:
                 return whole, whole
             status = workspace.ports.mailbox.status()
-            left = replace(rules, candidates=tuple(rule for rule in rules.candidates if rule.id != rule_id))
-            return whole, self._compose(left, self.query(None), Banner(status.pending_count, status.max_severity))
+            return whole, self._compose(
+                rules.without(frozenset({rule_id})), self.query(None), Banner(status.pending_count, status.max_severity)
+            )
 
     def _compose(self, rules: InForce, query: tuple[str, ...], banner: Banner) -> Context:
         return compose(
@@ -129,6 +139,8 @@ class Composer:
         return query_tokens(*texts)
 
     def _progress(self, rule: Rule) -> Progress:
+        if rule.trial is not None and rule.trial.policy == "anytime":
+            return Progress(0, 0)
         return Progress(min(len(self.workspace.trial_of(rule).observed), self._sessions), self._sessions)
 
     def full(self) -> str:
@@ -179,6 +191,8 @@ class Composer:
         index.load(book.all())
 
         def progress(rule: Rule) -> Progress:
+            if rule.trial is not None and rule.trial.policy == "anytime":
+                return Progress(0, 0)
             observed = len(trials.state(rule.id, rule.trial).observed)
             return Progress(min(observed, self._sessions), self._sessions)
 

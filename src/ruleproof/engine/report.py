@@ -21,6 +21,7 @@ from ruleproof.core.score import Report
 from ruleproof.core.secrets import redact_json
 from ruleproof.core.sessions import Did
 from ruleproof.core.trial import Exposure, Observation, why_not
+from ruleproof.engine.anytime import telling
 from ruleproof.engine.workspace import Transaction, Workspace
 
 Also = Callable[[Transaction, Report, Judgement, Did], None]
@@ -62,9 +63,13 @@ def handle_report(
         fresh: tuple[Observation, ...] = ()
         if not judgement.repeated and workspace.rulebook.candidates():
             scores = {score.metric: score.value for score in report.scores}
-            fresh = tuple(o for o in _observe(workspace, report, judgement, assumed) if trials.news(o))
-            if fresh or not trials.knows(report.session_id, (m for m, value in scores.items() if value is not None)):
-                plan.trials.append(observations_to(report.session_id, fresh, scores, plan.at))
+            found = tuple(o for o in _observe(workspace, report, judgement, assumed) if trials.news(o))
+            told = tuple(one for one in telling(workspace, report, judgement) if trials.is_told(one))
+            valued = (m for m, value in scores.items() if value is not None)
+            if found or told or not trials.knows(report.session_id, valued):
+                plan.trials.append(observations_to(report.session_id, found, scores, plan.at, told))
+            counted = (one for one in told if one.value is not None)
+            fresh = (*found, *(Observation(one.rule_id, one.session_id, one.breached, one.arm) for one in counted))
         if not judgement.repeated:
             plan.sessions.append(reported_to(report, did, notice if did == "hold" else None))
         if also is not None:
@@ -154,7 +159,8 @@ def _observe(
     metrics = [score.metric for score in report.scores if score.value is not None]
     found = []
     for rule in workspace.rulebook.candidates():
-        if rule.in_force and (rule.id in exposed or rule.id in assumed):
+        anytime = rule.trial is not None and rule.trial.policy == "anytime"
+        if rule.in_force and not anytime and (rule.id in exposed or rule.id in assumed):
             exposure: Exposure = exposed.get(rule.id, "assumed")
             if why_not(report.session_id, exposure, rule.metric, metrics, rule.trial) is None:
                 breached = in_family(judgement.signatures, rule.metric)

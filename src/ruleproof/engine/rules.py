@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ruleproof.core.retrieval import Ranked
@@ -11,6 +11,7 @@ from ruleproof.core.trial import TrialState
 from ruleproof.engine import change_rule
 from ruleproof.engine.add_rule import Added, Author, Draft, Limits, add_rule
 from ruleproof.engine.compose import Composer
+from ruleproof.engine.evidence import Evidence
 from ruleproof.engine.workspace import Workspace
 from ruleproof.errors import NotFound
 
@@ -31,8 +32,11 @@ class Effect:
 class Rules:
     """`harness.rules`."""
 
-    def __init__(self, workspace: Workspace, composer: Composer, limits: Limits) -> None:
+    def __init__(
+        self, workspace: Workspace, composer: Composer, limits: Limits, evidence: Evidence | None = None
+    ) -> None:
         self._workspace, self._composer, self._limits = workspace, composer, limits
+        self._evidence = evidence or Evidence(workspace)
 
     def add(
         self,
@@ -91,6 +95,17 @@ class Rules:
         rule = self.get(rule_id)
         with self._workspace.mutex:
             return self._workspace.refresh_trials().in_detail(rule.id, rule.metric, rule.trial)
+
+    def evidence(self, rule_id: str) -> Mapping[str, object]:
+        """What the rule's verdict rests on, or would rest on now: arms, effect, interval, chance, grade. JSON values;
+        empty for a rule that was never judged. Raises NotFound.
+        """
+        return self._evidence.of(self.get(rule_id))
+
+    def sessions_needed(self, rule_id: str) -> int:
+        """How many sessions the rule's trial needs in all; under the anytime policy a forecast. Raises NotFound."""
+        rule = self.get(rule_id)
+        return self._evidence.needed(rule, self.trial(rule_id))
 
     def active(self) -> list[Rule]:
         """Validated rules, oldest first."""

@@ -26,6 +26,17 @@ MODES = (
     "suggest: a rule that an agent writes waits until a person accepts it (`ruleproof rules accept`).\n"
     "auto: a new rule is in force at once, marked provisional, until its trial promotes or retires it."
 )
+POLICIES = (
+    "fixed (the default without this file) promotes after five sessions if they alert less than the baseline did; a\n"
+    "rule without any effect passes that one time in four or more often. anytime compares sessions that see a rule\n"
+    "with sessions from which chance withholds it, and promotes few useless rules however often it is looked at. It\n"
+    'needs more sessions: see `ruleproof forecast`. For the short gate set rule_trial_policy = "fixed" and remove\n'
+    "rule_holdout."
+)
+HOLDOUT = (
+    "One half decides soonest. A rule on trial is missing from that share of the sessions until it is promoted or\n"
+    "retired; a promoted rule is withheld from nobody."
+)
 _BOUNDS = (("ge", "at least {}"), ("gt", "above {}"), ("le", "at most {}"), ("lt", "below {}"))
 _KINDS: Mapping[object, str] = {bool: "true or false", int: "whole number", float: "number"}
 

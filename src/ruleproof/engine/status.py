@@ -11,6 +11,7 @@ from ruleproof.core.breaker import release
 from ruleproof.core.rule import Rule
 from ruleproof.core.trial import Baseline, TrialState
 from ruleproof.engine.compose import Composer
+from ruleproof.engine.evidence import Evidence
 from ruleproof.engine.workspace import Workspace
 
 
@@ -59,8 +60,8 @@ class Status:
     problems: int
 
 
-def status(workspace: Workspace, composer: Composer, *, trial_sessions: int, paused: bool = False) -> Status:
-    """The status of now. `trial_sessions`: how many sessions a trial observes; `paused`: this process pauses all."""
+def status(workspace: Workspace, composer: Composer, evidence: Evidence, *, paused: bool = False) -> Status:
+    """The status of now. `evidence`: says how many sessions a trial needs; `paused`: this process pauses all."""
     book, sessions = workspace.refresh(), workspace.refresh_sessions()
     trials = workspace.refresh_trials()
     workspace.refresh_journal()
@@ -89,8 +90,9 @@ def status(workspace: Workspace, composer: Composer, *, trial_sessions: int, pau
         unscored=sessions.unscored,
         ingested=len(sessions.ingested),
         trials=tuple(
-            standing(rule, trials.in_detail(rule.id, rule.metric, rule.trial), trial_sessions)
+            standing(rule, trial, evidence.needed(rule, trial))
             for rule in book.candidates()
+            for trial in (trials.in_detail(rule.id, rule.metric, rule.trial),)
         ),
         problems=len(problems),
     )

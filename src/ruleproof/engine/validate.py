@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from ruleproof.core.evidence import forward
+from ruleproof.core.evidence.fixed import fixed_evidence
 from ruleproof.core.rule import Rule
 from ruleproof.core.trial import TrialState
 from ruleproof.core.verdict import Verdict
@@ -37,9 +39,12 @@ class ForwardTrial:
     def __init__(self, sessions: int, margin: float) -> None:
         self.sessions, self.margin = sessions, margin
 
-    async def judge(self, rule: Rule, trial: TrialState) -> Verdict:
-        """`core.evidence.forward.judge` with this trial's settings."""
-        return forward.judge(rule.id, trial, sessions=self.sessions, margin=self.margin)
+    async def judge(self, rule: Rule, trial: TrialState) -> Verdict | None:
+        """`core.evidence.forward.judge` with this trial's settings; None for a trial of another policy."""
+        if trial.policy != "fixed":
+            return None
+        verdict = forward.judge(rule.id, trial, sessions=self.sessions, margin=self.margin)
+        return replace(verdict, details={**verdict.details, **fixed_evidence(trial, self.sessions, self.margin)})
 
 
 async def validate_candidates(workspace: Workspace, validators: Sequence[Validator]) -> list[Verdict]:
@@ -69,6 +74,7 @@ async def _validate(workspace: Workspace, rule: Rule, validators: Sequence[Valid
                 workspace,
                 rule,
                 promote=verdict.outcome == "promote",
+                inconclusive=verdict.outcome == "inconclusive",
                 reason=verdict.reason,
                 validator=verdict.validator,
                 evidence=dict(verdict.details),

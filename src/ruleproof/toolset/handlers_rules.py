@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ruleproof.codec.records import rule_to
 from ruleproof.core import ids
+from ruleproof.core.evidence.summary import summary
 from ruleproof.core.rule import NOTHING, Rule
 from ruleproof.core.secrets import redact
 from ruleproof.core.text import sanitize_text
@@ -29,10 +30,11 @@ SESSIONS = 100
 def record_of(bench: Bench, rule: Rule, **more: object) -> Result:
     """A rule as the tools show it: its record with the trial as of now, whether it is in force, and `more`.
 
-    Fields of other systems are left out: nobody here can say what they hold. Call it under the workspace's mutex.
+    Fields of other systems are left out, since nobody here can say what they hold, and so is the key of a trial, which
+    would tell arms in advance. Call it under the workspace's mutex.
     """
     trial = bench.workspace.trial_of(rule)
-    known = None if rule.trial is None and trial == TrialState() else replace(trial, extra=NOTHING)
+    known = None if rule.trial is None and trial == TrialState() else replace(trial, extra=NOTHING, key="")
     in_force = rule.in_force and not bench.workspace.rulebook.all_paused
     return {**rule_to(replace(rule, trial=known, extra=NOTHING)), "in_force": in_force, **more}
 
@@ -86,13 +88,15 @@ def rule_status(bench: Bench, args: RuleStatus) -> Result:
             "baseline_rate": trial.baseline.rate,
             "trial_rate": trial.rate,
             "sessions_observed": len(trial.observed),
-            "sessions_needed": bench.trial_sessions,
+            "sessions_needed": bench.rules.sessions_needed(rule.id)
+            if trial.policy != "fixed"
+            else bench.trial_sessions,
             "replay_attempts": trial.replay_attempts,
             "verdict": trial.verdict,
         }
     else:
         trial = TrialState()
-    said = Bounded()
+    said, found = Bounded(), bench.rules.evidence(rule.id)
     return {
         "untrusted": True,
         "rule": bounded_record(bench, rule),
@@ -102,7 +106,8 @@ def rule_status(bench: Bench, args: RuleStatus) -> Result:
         "exposure": exposures(trial),
         "paused": paused,
         "held": rule.held,
-        "evidence_note": evidence_note(trial),
+        "evidence": said.of(dict(found)),
+        "evidence_note": evidence_note(trial) if trial.policy == "fixed" else f"Evidence: {summary(found) or 'none'}.",
     }
 
 

@@ -14,6 +14,7 @@ from ruleproof.surfaces.cli.verb import verb
 
 if TYPE_CHECKING:
     from ruleproof.core.context import Context
+    from ruleproof.core.trial import Exposure
     from ruleproof.harness import Harness
 
 
@@ -51,7 +52,7 @@ def context(
     then, since = moment(at, "--at"), moment(diff, "--diff")
     with opened() as harness:
         composer = harness.composer
-        made = _at(harness, then, task) if then else composer.context(task)
+        made = _at(harness, then, task) if then else composer.context(task, session)
         if session is not None:
             _shown(harness, session, made)
         count, counted = made.tokens, "estimated from above"
@@ -74,6 +75,7 @@ def context(
         data = {
             "text": made.text,
             "rules": list(made.rules),
+            "withheld": list(made.withheld),
             "omitted": made.omitted,
             "tokens": count,
             "tokens_are": "exact" if tokens == "exact" else "estimate",
@@ -96,8 +98,9 @@ def _shown(harness: Harness, session: str, made: Context) -> None:
     from ruleproof.core import ids
 
     workspace, session_id = harness.workspace, ids.opaque(session)
-    if made.rules:
-        workspace.append_exposure(exposure_to(session_id, dict.fromkeys(made.rules, "shown"), workspace.now()))
+    held: dict[str, Exposure] = {**dict.fromkeys(made.rules, "shown"), **dict.fromkeys(made.withheld, "withheld")}
+    if held:
+        workspace.append_exposure(exposure_to(session_id, held, workspace.now()))
 
 
 def _exact(text: str) -> int:
@@ -109,6 +112,7 @@ def _exact(text: str) -> int:
 
 def _cost(made: Context, count: int, counted: str) -> str:
     omitted = f", {made.omitted} left out as less relevant" if made.omitted else ""
+    omitted += f", {len(made.withheld)} on trial withheld from this session" if made.withheld else ""
     return f"{len(made.rules)} rules{omitted}; {count:,} tokens ({counted})"
 
 

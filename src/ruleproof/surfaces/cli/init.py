@@ -72,9 +72,11 @@ def _mode(text: str) -> Mode:
 
 def _write_settings(file: Path, mode: Mode) -> None:
     from ruleproof.edge import fs
-    from ruleproof.engine.settings_file import MODES, settings_text
+    from ruleproof.engine.settings_file import HOLDOUT, MODES, POLICIES, settings_text
 
-    fs.write_atomic(file, settings_text({"mode": mode}, {"mode": MODES}).encode())
+    chosen = {"mode": mode, "rule_trial_policy": "anytime", "rule_holdout": 0.5}
+    why = {"mode": MODES, "rule_trial_policy": POLICIES, "rule_holdout": HOLDOUT}
+    fs.write_atomic(file, settings_text(chosen, why).encode())
 
 
 def _reply(harness: Harness, file: Path, wrote: bool, fresh: bool, notes: list[str]) -> Reply:

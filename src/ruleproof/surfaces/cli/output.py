@@ -135,8 +135,8 @@ class Output:
         return sys.stdin is not None and sys.stdin.isatty() and self._err.isatty() and not self.json
 
     @contextlib.contextmanager
-    def progress(self, total: int | None) -> Iterator[Callable[[int, int], None]]:
-        """A bar over `total` bytes on a terminal, else nothing. The function takes bytes and sessions so far."""
+    def progress(self, total: int | None, things: str = "sessions") -> Iterator[Callable[[int, int], None]]:
+        """A bar over `total` steps on a terminal, else nothing. The function takes steps and `things` so far."""
         if self.json or not self._err.isatty():
             yield lambda _bytes, _sessions: None
             return
@@ -144,7 +144,11 @@ class Output:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         console = Console(file=self._err, width=80)
-        columns = (BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TextColumn("{task.fields[sessions]} sessions"))
+        columns = (
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TextColumn("{task.fields[sessions]} " + things),
+        )
         with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
             task = bar.add_task("", total=total, sessions=0)
             yield lambda done, sessions: bar.update(task, completed=done, sessions=sessions)

@@ -9,6 +9,7 @@ import typer
 
 from ruleproof.core import ids
 from ruleproof.core.text import one_line
+from ruleproof.surfaces.cli.exits import Exit
 from ruleproof.surfaces.cli.layout import cut, facts, paragraph, table
 from ruleproof.surfaces.cli.opening import distrust, opened
 from ruleproof.surfaces.cli.output import Reply
@@ -79,9 +80,11 @@ def show(rule_id: Id) -> Reply:
             ("added", f"{rule.created_at} by {rule.author or 'somebody'}"),
             ("notice", rule.source_notice_id),
             ("reason", rule.reason or None),
+            ("evidence", harness.evidence.line(rule) or None),
             ("digest", rule.digest),
         ]
-        return Reply({"rule": value_of(harness, rule)}, facts(shown))
+        data = {"rule": value_of(harness, rule), "evidence": dict(harness.rules.evidence(rule.id))}
+        return Reply(data, facts(shown))
 
 
 @verb("ruleproof rules search 'payment breach'", "ruleproof rules search refund --status retired")
@@ -166,6 +169,28 @@ def status(rule_id: Id) -> Reply:
     return one(rule_id)
 
 
+@verb("ruleproof rules dead", "ruleproof rules dead --json")
+def dead() -> Reply:
+    """List live rules that no recorded context ever held.
+
+    Only contexts that were composed for a session, or before its turn, are known.
+    """
+    from ruleproof.engine.dead import dead_rules
+
+    with opened() as harness:
+        found = dead_rules(harness.workspace)
+        sessions = harness.workspace.trials.exposed_sessions
+    data = {"sessions": sessions, "dead": [{"rule_id": one.rule.id, "why": one.why} for one in found]}
+    if not sessions:
+        said = "No context was recorded yet, so nothing is known: give `system_context` a session_id."
+        return Reply(data, paragraph(said), Exit.UNCHECKED)
+    if not found:
+        return Reply(data, paragraph(f"Every live rule was shown in at least one of {sessions:,} sessions."))
+    rows = [(one.rule.id, one.rule.status, one.why, one.rule.rule) for one in found]
+    head = paragraph(f"{len(found)} live rules were never shown in {sessions:,} recorded sessions.")
+    return Reply(data, f"{head}\n\n{table(('rule', 'status', 'why', 'text'), rows)}")
+
+
 COMMANDS: tuple[tuple[str, Verb], ...] = (
     ("list", list_),
     ("show", show),
@@ -174,6 +199,7 @@ COMMANDS: tuple[tuple[str, Verb], ...] = (
     ("retire", retire),
     ("accept", accept),
     ("status", status),
+    ("dead", dead),
 )
 
 

@@ -28,9 +28,7 @@ def status() -> Reply:
 
     with opened() as harness:
         config = harness.config
-        found = status_of(
-            harness.workspace, harness.composer, trial_sessions=config.rule_trial_min_sessions, paused=config.pause
-        )
+        found = status_of(harness.workspace, harness.composer, harness.evidence, paused=config.pause)
         trust = harness.trust
         data = {
             "workspace": str(config.root),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -42,8 +43,10 @@ def running() -> Reply:
     from ruleproof.surfaces.cli.status import trials_table, uncounted_lines
 
     with opened() as harness:
-        needed = harness.config.rule_trial_min_sessions
-        found = tuple(standing(rule, harness.rules.trial(rule.id), needed) for rule in harness.rules.candidates())
+        rules = harness.rules
+        found = tuple(
+            standing(rule, rules.trial(rule.id), rules.sessions_needed(rule.id)) for rule in rules.candidates()
+        )
     if not found:
         return Reply({"trials": []}, "No trial runs.")
     parts = [trials_table(found), uncounted_lines(found), paragraph(BIAS)]
@@ -52,12 +55,12 @@ def running() -> Reply:
 
 def one(rule_id: str) -> Reply:
     """The trial of one rule, whatever became of it."""
-    from ruleproof.toolset.standing import evidence_note, exposures
+    from ruleproof.toolset.standing import exposures
 
     with opened() as harness:
         rule, state = harness.rules.get(ids.rule_id(rule_id)), harness.rules.trial(rule_id)
-        needed = harness.config.rule_trial_min_sessions
-    note = evidence_note(state)
+        needed, found = harness.rules.sessions_needed(rule_id), harness.rules.evidence(rule_id)
+    note = _note(state, found)
     data = {
         "rule_id": rule.id,
         "status": rule.status,
@@ -81,9 +84,24 @@ def one(rule_id: str) -> Reply:
         "exposures": exposures(state),
         "replay_attempts": state.replay_attempts,
         "verdict": state.verdict,
+        "policy": state.policy,
+        "holdout": state.holdout,
+        "number": state.number,
         "evidence": note,
+        "figures": dict(found),
     }
     return Reply(data, _text(rule, state, needed, note))
+
+
+def _note(state: TrialState, found: Mapping[str, object]) -> str:
+    """What the figures of a trial are worth, in words."""
+    from ruleproof.core.evidence.summary import summary
+    from ruleproof.toolset.standing import evidence_note
+
+    if state.policy == "fixed":
+        said = f" What the gate is worth: {summary(found)}." if found else ""
+        return evidence_note(state) + said
+    return f"Evidence: {summary(found) or 'none: nothing was counted that can be compared'}."
 
 
 def _text(rule: Rule, state: TrialState, needed: int, note: str) -> str:
@@ -101,7 +119,8 @@ def _text(rule: Rule, state: TrialState, needed: int, note: str) -> str:
                 ("rule", f"{rule.id} ({rule.status})"),
                 ("text", rule.rule),
                 ("metric", rule.metric or "any"),
-                ("baseline", _baseline(state.baseline)),
+                ("policy", _policy(state)),
+                ("baseline", _baseline(state.baseline) if state.policy == "fixed" else None),
                 ("seen", f"{len(state.observed)} of {needed} sessions" + (f"; {more}" if more else "")),
                 (
                     "alerted",
@@ -120,7 +139,17 @@ def _text(rule: Rule, state: TrialState, needed: int, note: str) -> str:
         parts.append(table(("session that counts", "saw the rule", "alerted"), rows))
     if state.uncounted:
         parts.append(table(("session that does not count", "why"), list(state.uncounted.items())))
-    return "\n\n".join([*parts, paragraph(note), paragraph(BIAS)])
+    parts.append(paragraph(note))
+    return "\n\n".join([*parts, paragraph(BIAS)] if state.policy == "fixed" else parts)
+
+
+def _policy(state: TrialState) -> str:
+    if state.policy == "fixed":
+        return "fixed: sessions that saw the rule against the baseline"
+    return (
+        f"anytime: shown against withheld, {state.holdout:.0%} withheld; number {state.number} in the error budget; "
+        "a session is its own unit"
+    )
 
 
 def _baseline(baseline: Baseline) -> str:

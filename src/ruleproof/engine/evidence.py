@@ -1,0 +1,54 @@
+"""What is known about a rule: the evidence of its last verdict as journaled, or of its running trial as of now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ruleproof.core.evidence import forward
+from ruleproof.core.evidence.fixed import fixed_evidence
+from ruleproof.core.evidence.summary import summary
+from ruleproof.core.rule import Rule
+from ruleproof.core.trial import TrialState
+from ruleproof.engine.anytime import AnytimeTrial, evidence
+from ruleproof.engine.workspace import Workspace
+
+
+class Evidence:
+    """The evidence of one workspace. `sessions` and `margin`: the fixed gate's; `anytime`: judges the other policy."""
+
+    def __init__(
+        self, workspace: Workspace, *, sessions: int = 5, margin: float = 0.05, anytime: AnytimeTrial | None = None
+    ) -> None:
+        self._workspace, self._sessions, self._margin = workspace, sessions, margin
+        self.anytime = anytime or AnytimeTrial(workspace)
+
+    def of(self, rule: Rule) -> Mapping[str, object]:
+        """JSON values; empty for a rule that was never on trial."""
+        with self._workspace.mutex:
+            if rule.status != "candidate":
+                return self._workspace.refresh_journal().verdicts.get(rule.id, {})
+            if rule.trial is None:
+                return {}
+            self._workspace.refresh_trials()
+            return self._now(rule, self._workspace.trial_of(rule))
+
+    def _now(self, rule: Rule, trial: TrialState) -> Mapping[str, object]:
+        if trial.policy == "fixed":
+            judged = forward.judge(rule.id, trial, sessions=self._sessions, margin=self._margin)
+            return {**judged.details, **fixed_evidence(trial, self._sessions, self._margin)}
+        return evidence(self.anytime.look(rule, trial), trial) if trial.randomised else {}
+
+    def line(self, rule: Rule) -> str:
+        """The same in one sentence; empty where there is none."""
+        return summary(self.of(rule))
+
+    def needed(self, rule: Rule, trial: TrialState) -> int:
+        """Sessions that a trial needs in all: those of the fixed gate, or a forecast that ends at the limit."""
+        if trial.policy == "fixed":
+            return self._sessions
+        most = self.anytime.most_sessions
+        if rule.status != "candidate" or not trial.randomised:
+            return len(trial.observed) if rule.status != "candidate" else most
+        found = self.anytime.look(rule, trial)
+        more = found.units_needed
+        return most if more is None else min(most, found.shown.counted + found.withheld.counted + more)

@@ -1,0 +1,71 @@
+"""How long until a verdict: of a trial that would start now, or of one that runs, for an effect that somebody names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ruleproof.core.evidence import budget
+from ruleproof.core.evidence.anytime import AnytimePolicy
+from ruleproof.core.evidence.betting import EFFECTS
+from ruleproof.core.evidence.forecast import forecast_sessions
+from ruleproof.core.evidence.stream import Stream
+from ruleproof.core.rule import Rule
+from ruleproof.core.rulebook import Rulebook
+from ruleproof.core.trial import TrialState
+from ruleproof.engine.errorbudget import level_of, next_number
+from ruleproof.engine.workspace import Workspace
+from ruleproof.errors import Refused
+
+HARM = AnytimePolicy().harm_level
+EFFECTS_SHOWN = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """Sessions still needed at one level: half of such trials are decided by `median`, four in five by `likely`.
+
+    None: out of reach. `case` says what the level stands for.
+    """
+
+    case: str
+    effect: float
+    level: float
+    median: int | None
+    likely: int | None
+
+
+def outlook(book: Rulebook, effect: float, *, rate: float | None, holdout: float, alpha: float) -> tuple[Outlook, ...]:
+    """A trial that starts now: alone, as the next of this workspace, and as the twentieth; harm has its own level."""
+    if effect < 0.0:
+        return (_new("harm, at any place", effect, HARM, rate, holdout),)
+    number = next_number(book)
+    promoted = sum(rule.trial is not None and rule.trial.verdict.startswith("promoted:") for rule in book.all())
+    cases = [("alone", alpha), (f"number {number}, the next here", budget.level(number, promoted, alpha))]
+    if number < 20:
+        cases.append(("number 20", budget.level(20, promoted, alpha)))
+    return tuple(_new(case, effect, level, rate, holdout) for case, level in cases)
+
+
+def _new(case: str, effect: float, level: float, rate: float | None, holdout: float) -> Outlook:
+    found = forecast_sessions(effect, level=level, rate=rate, holdout=holdout)
+    return Outlook(case, effect, level, found.median, found.likely)
+
+
+def running(workspace: Workspace, rule: Rule, trial: TrialState, effect: float, alpha: float) -> Outlook:
+    """A trial that runs, from what it has seen, if `effect` is true. Raises Refused for a trial without arms."""
+    if not trial.randomised:
+        raise Refused(
+            f"Rule {rule.id} is on no trial that withholds, so an effect says nothing about its length.",
+            hint="`ruleproof trial` shows how many sessions the fixed gate still needs.",
+        )
+    stream, seen = Stream(trial.holdout, EFFECTS), set[str]()
+    for told in workspace.refresh_trials().told(rule.id):
+        if told.value is not None and told.unit not in seen:
+            seen.add(told.unit)
+            stream.add(told.arm, told.task_id, told.value)
+    level = level_of(workspace.rulebook, rule, alpha) if effect > 0.0 else HARM
+    capital = stream.bet.up if effect > 0.0 else stream.bet.down
+    found = forecast_sessions(
+        effect, level=level, spread=stream.baseline.spread, holdout=trial.holdout, capital=capital
+    )
+    return Outlook(f"after {len(seen)} sessions", effect, level, found.median, found.likely)

@@ -1,0 +1,143 @@
+"""`forecast`, `simulate`, `rules dead`; what `init`, `context`, `trial` and `rules show` say of the anytime policy."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from tests.surfaces.cliterminal import Cli
+
+
+def test_init_sets_the_anytime_policy_and_says_how_to_have_the_short_gate(bare: Cli) -> None:
+    bare.ok("init", "--yes")
+    text = (bare.folder / "ruleproof.toml").read_text(encoding="utf-8")
+    values = tomllib.loads(text)
+    assert values == {"mode": "auto", "rule_trial_policy": "anytime", "rule_holdout": 0.5}
+    before, _, _ = text.partition('rule_trial_policy = "anytime"')
+    said = before.split("\n\n")[-1].replace("\n# ", " ")
+    assert "withholds it" in said and 'rule_trial_policy = "fixed"' in said and "ruleproof forecast" in said
+
+
+def test_forecast_without_a_workspace_is_a_table_that_falls_with_the_effect(bare: Cli) -> None:
+    rows = bare.json("forecast", "--rate", "0.42")["forecasts"]
+    alone = [row["median"] for row in rows if row["case"] == "alone"]
+    assert alone == sorted(alone, reverse=True) and len(alone) == 6
+    later = {row["effect"]: row["median"] for row in rows if row["case"] == "number 20"}
+    assert all(later[row["effect"]] > row["median"] for row in rows if row["case"] == "alone")
+    assert "half by" in bare.ok("forecast").out
+
+
+def test_forecast_of_harm_has_a_level_of_its_own(bare: Cli) -> None:
+    (row,) = bare.json("forecast", "--effect", "-0.25", "--rate", "0.42")["forecasts"]
+    assert row["level"] == 0.05 and 50 < row["median"] < 1000
+
+
+def test_a_fuller_workspace_needs_more_sessions(cli: Cli) -> None:
+    def next_here() -> int:
+        rows = cli.json("forecast", "--effect", "0.2")["forecasts"]
+        return int(next(row["median"] for row in rows if "the next here" in row["case"]))
+
+    before = next_here()
+    for number in range(5):
+        cli.add(f"Rule {number}.")
+    assert next_here() > before
+
+
+def test_forecast_of_a_running_trial_uses_what_it_saw(cli: Cli) -> None:
+    rule = cli.add("One.", "--metric", "outcome")
+    fresh = cli.json("forecast", rule, "--effect", "0.4")["forecasts"][0]
+    for number in range(7):
+        name = f"s{number}"
+        shown = rule in cli.json("context", "--session", name)["rules"]
+        cli.ok("report", name, f"outcome={float(shown)}", "--task", f"t{number % 4}")
+    seen = cli.json("forecast", rule, "--effect", "0.4")["forecasts"][0]
+    assert fresh["case"] == "after 0 sessions" and seen["case"] == "after 7 sessions"
+    assert seen["median"] < fresh["median"]
+    said = cli.json("forecast", rule)
+    assert said["status"] == "candidate" and said["more"] > 0
+    assert said["evidence"]["shown"]["counted"] + said["evidence"]["withheld"]["counted"] == 7
+
+
+def test_an_effect_says_nothing_about_a_fixed_trial(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARNESS_RULE_TRIAL_POLICY", "fixed")
+    rule = cli.add("One.")
+    assert cli.json("forecast", rule)["more"] == 5
+    refused = cli("forecast", rule, "--effect", "0.2")
+    assert refused.code == 1 and "withholds" in refused.err
+
+
+def test_a_running_trial_has_its_rate_and_holdout_already(cli: Cli) -> None:
+    assert cli("forecast", cli.add("One."), "--rate", "0.4").code == 2
+
+
+def test_simulate_gives_the_same_table_for_the_same_seed_whatever_the_processes(bare: Cli) -> None:
+    given = (
+        "simulate",
+        "--base-rate",
+        "0.42",
+        "--effect",
+        "0",
+        "--effect",
+        "0.4",
+        "--repeats",
+        "60",
+        "--horizon",
+        "80",
+    )
+    one, two = bare.json(*given, "--jobs", "1"), bare.json(*given, "--jobs", "2")
+    assert one == two and one != bare.json(*given, "--jobs", "1", "--seed", "2")
+    rows = {(row["policy"], row["effect"]): row for row in one["rows"]}
+    assert rows["fixed", 0.0]["promoted"] > 0.2, "the short gate promotes useless rules"
+    assert rows["anytime", 0.0]["promoted"] <= 0.05 < rows["anytime", 0.4]["promoted"]
+
+
+def test_simulate_draws_from_recorded_outcomes_and_names_lines_that_are_none(bare: Cli) -> None:
+    file = bare.folder / "outcomes.csv"
+    file.write_text("task,passed\na,1\na,true\nb,0\nb,0.5\nb,seven\n", encoding="utf-8")
+    result = bare.ok("simulate", "--outcomes", str(file), "--repeats", "30", "--jobs", "1", "--effect", "0")
+    assert "line 6" in result.err and "mean outcome 0.62" in result.out.replace("\n", " ")
+    file.write_text("nothing\n", encoding="utf-8")
+    assert bare("simulate", "--outcomes", str(file)).code == 1
+
+
+@pytest.mark.parametrize("options", [(), ("--base-rate", "0.4", "--outcomes", "x.csv"), ("--outcomes", "none.csv")])
+def test_simulate_needs_one_source_of_outcomes(bare: Cli, options: tuple[str, ...]) -> None:
+    assert bare("simulate", *options).code == 2
+
+
+def test_dead_rules_are_those_that_no_context_held(cli: Cli) -> None:
+    shown, paused = cli.add("One."), cli.add("Two.")
+    assert cli("rules", "dead").code == 5
+    cli.ok("pause", paused)
+    for number in range(10):
+        cli.ok("context", "--session", f"s{number}")
+    found = cli.json("rules", "dead")
+    assert found["sessions"] == 10
+    assert found["dead"] == [{"rule_id": paused, "why": "never eligible"}]
+    assert shown not in str(found)
+
+
+def test_a_rule_that_was_only_withheld_was_never_shown(cli: Cli) -> None:
+    rule = cli.add("One.")
+    names = (f"s{number}" for number in range(100))
+    withheld = next(name for name in names if rule in cli.json("context", "--session", name)["withheld"])
+    assert withheld
+    dead = cli.json("rules", "dead")["dead"]
+    if withheld == "s0":
+        assert dead == [{"rule_id": rule, "why": "never shown"}]
+    else:
+        assert dead == []
+
+
+def test_trial_and_show_carry_the_evidence(cli: Cli) -> None:
+    rule = cli.add("One.", "--metric", "outcome")
+    for number in range(6):
+        cli.ok("context", "--session", f"s{number}")
+        cli.ok("report", f"s{number}", f"outcome={number % 2}")
+    told = cli.json("trial", rule)
+    assert told["policy"] == "anytime" and told["holdout"] == 0.5 and told["number"] == 1
+    assert told["figures"]["shown"]["counted"] + told["figures"]["withheld"]["counted"] == 6
+    assert cli.json("rules", "show", rule)["evidence"]["policy"] == "anytime"
+    text = cli.ok("trial", rule).out
+    assert "shown against withheld" in text.replace("\n", " ") and "Evidence: " in text
+    assert "evidence" in cli.ok("rules", "show", rule).out
