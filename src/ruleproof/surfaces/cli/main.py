@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ruleproof.surfaces.cli import (
+    approve,
     calibrate,
     context,
     demo,
@@ -19,9 +20,13 @@ from ruleproof.surfaces.cli import (
     ingest,
     init,
     journal,
+    notice,
     notices,
     pause,
+    propose,
     report,
+    review,
+    revoke,
     rules,
     simulate,
     status,
@@ -48,6 +53,11 @@ COMMANDS: tuple[tuple[str, Verb], ...] = (
     ("journal", journal.journal),
     ("pause", pause.pause),
     ("forget", forget.forget),
+    ("propose", propose.propose),
+    ("review", review.review),
+    ("approve", approve.approve),
+    ("revoke", revoke.revoke),
+    ("notice", notice.notice),
     ("doctor", doctor.doctor),
     ("tool", tool.tool),
     ("demo", demo.demo),

@@ -1,0 +1,71 @@
+"""`ruleproof propose`: write a rule into the pool's checkout as a proposal, which binds nothing."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ruleproof.surfaces.cli.governing import governed
+from ruleproof.surfaces.cli.layout import paragraph
+from ruleproof.surfaces.cli.output import Reply
+from ruleproof.surfaces.cli.verb import verb
+
+if TYPE_CHECKING:
+    from ruleproof.engine.propose import Proposed
+
+
+@verb(
+    "ruleproof propose security 'Check the archive before a restore.'",
+    "ruleproof propose release - --topic tagging < rule.txt",
+    "ruleproof propose security 'Check archive and digest.' --amends hA/001",
+)
+def propose(
+    category: Annotated[str, typer.Argument(metavar="CATEGORY", help="One word, such as security.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The rule; - reads standard input.")],
+    topic: Annotated[list[str] | None, typer.Option(help="A word by which to find it. May be repeated.")] = None,
+    amends: Annotated[str, typer.Option(metavar="ID", help="The rule that it replaces, such as hA/001.")] = "",
+) -> Reply:
+    """Propose a rule to the project's pool.
+
+    It is written once and never changed, and it binds nothing: each person approves it on their own machine, or does
+    not. Works without a workspace.
+    """
+    governance = governed()
+    if text == "-":
+        text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+    made = governance.propose(category, text, topics=topic or (), amends=amends)
+    notes = (governance.project.note,) if governance.project.note else ()
+    return Reply(value_of(made), paragraph(said(made)), notes=tuple(map(str.capitalize, notes)))
+
+
+def said(made: Proposed) -> str:
+    """What came of a proposal, in words."""
+    rule, checked = made.rule, made.checked
+    if not made.created:
+        return f"{rule.id} says exactly this; nothing was written."
+    parts = [f"{rule.id} is proposed ({checked.tokens} of {checked.cap} tokens). It binds nothing before approval."]
+    if checked.redacted:
+        parts.append(f"Redacted before it was written: {', '.join(checked.redacted)}.")
+    if checked.near:
+        parts.append(
+            "Nearly the same: " + ", ".join(f"{rule} ({share} % of its words)" for rule, share in checked.near) + "."
+        )
+    parts += [f"It {sign.message}." for sign in checked.signs]
+    return " ".join(parts)
+
+
+def value_of(made: Proposed) -> dict[str, object]:
+    """A proposal as JSON."""
+    return {
+        "id": made.rule.id,
+        "created": made.created,
+        "digest": made.rule.digest,
+        "path": made.rule.place.path,
+        "tokens": made.checked.tokens,
+        "cap": made.checked.cap,
+        "redacted": list(made.checked.redacted),
+        "near": [{"id": rule, "percent": share} for rule, share in made.checked.near],
+        "signs": [sign.as_json() for sign in made.checked.signs],
+    }
