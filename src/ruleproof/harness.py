@@ -13,7 +13,7 @@ import contextlib
 import logging
 import threading
 import weakref
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +23,7 @@ import platformdirs
 from ruleproof.config import HarnessConfig
 from ruleproof.core import ids
 from ruleproof.core.context import Context, Settings
+from ruleproof.core.continuation import Chapter
 from ruleproof.core.evidence.replay import best_scores
 from ruleproof.core.score import Report, Score, checked_cost, checked_value
 from ruleproof.core.trial import unit_of
@@ -36,7 +37,6 @@ from ruleproof.edge.system import System
 from ruleproof.edge.trust import Trust, TrustRegistry
 from ruleproof.edge.workspacedir import LOCK, WorkspaceDir
 from ruleproof.engine.add_rule import Limits
-from ruleproof.engine.anytime import AnytimeTrial
 from ruleproof.engine.capture import Capture
 from ruleproof.engine.compose import Composer
 from ruleproof.engine.evalset import EvalCases
@@ -55,6 +55,7 @@ from ruleproof.engine.scored import as_scores
 from ruleproof.engine.turn import Turn, parse_turn
 from ruleproof.engine.validate import ForwardTrial, Validator
 from ruleproof.engine.workspace import Workspace
+from ruleproof.governance import Governance
 from ruleproof.toolset.dispatch import Toolset
 
 log = logging.getLogger("ruleproof")
@@ -76,7 +77,7 @@ class Harness:
         self.config = config
         self.trust = trust
         self.workspace = Workspace(ports, config.gate(), config.breaker(), durable=config.durability == "fsync")
-        self.evidence = evidence_of(self.workspace, config)
+        self.evidence = Evidence.configured(self.workspace, config)
         self.composer = Composer(
             self.workspace,
             Settings(config.rule_retrieval, config.rules_context_topk, config.rules_context_max_tokens),
@@ -95,7 +96,10 @@ class Harness:
         self.rules = Rules(self.workspace, self.composer, limits, self.evidence)
         self.evalset = EvalCases(self.workspace, config.cases())
         self._capture = Capture(self.evalset, ports.system.monotonic, on=config.capture_eval_cases)
-        self.toolset = Toolset(self.workspace, self.rules, config.rule_trial_min_sessions, self.evalset)
+        self.governance = Governance(config)
+        self.toolset = Toolset(
+            self.workspace, self.rules, config.rule_trial_min_sessions, self.evalset, lambda: self.governance.desk
+        )
         self._projection = Projection(self.workspace, self.composer)
         evaluate = evaluator or TraceEvaluator(thresholds=config.threshold, weights=config.signal_weights)
         self._replayer: Replayer | None = None
@@ -178,6 +182,14 @@ class Harness:
             log.warning("%s", warning)
         self._exposures.saw(made, session_id, task_id)
         return made
+
+    def command(self, line: str) -> str:
+        """What a person's `/chapters-rule` line did, in words for that person. It approves and revokes nothing."""
+        return self.governance.command(line)
+
+    def continuation_notice(self, title: str, *, handoff: str = "", chapters: Sequence[Chapter] = ()) -> str:
+        """What a new or compacted session begins with, with the approved pool rules. Raises Refused over the budget."""
+        return self.governance.notice(title, handoff=handoff, chapters=chapters).text
 
     # --- turns and reports -----------------------------------------------------------------------------------------
 
@@ -341,19 +353,6 @@ class Harness:
         self._evaluations.wait(None, self.config.drain_timeout_s)
         self._rounds.drain(self.config.drain_timeout_s)
         self._projection.flush()
-
-
-def evidence_of(workspace: Workspace, config: HarnessConfig) -> Evidence:
-    """What judges the trials of a workspace, as `config` has it."""
-    anytime = AnytimeTrial(
-        workspace,
-        alpha=config.rule_trial_alpha,
-        most_sessions=config.rule_trial_most_sessions,
-        least_effect=config.rule_promote_margin,
-    )
-    return Evidence(
-        workspace, sessions=config.rule_trial_min_sessions, margin=config.rule_promote_margin, anytime=anytime
-    )
 
 
 def open_ports(config: HarnessConfig, state_dir: Path | None = None) -> tuple[Ports, Trust]:

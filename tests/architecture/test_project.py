@@ -19,8 +19,7 @@ PROVEN = [
     *(f"r{n}" for n in range(1, 16)),
     *(f"s{n}" for n in range(1, 9)),
     *(f"v{n}" for n in (1, 2, 6, 7, 8, 9, 10)),
-    "e1",
-    "e7",
+    *(f"e{n}" for n in (1, 2, 3, 4, 5, 7)),
 ]
 FOREIGN = re.compile(
     r"\b(?:case \d+|W\d{1,2}|gap D\d{1,2})\b|/(?:work|farm)/|/root/(?!\.local)|\.pyenv/|/tmp/(?:venv|peer|brief|shim)",

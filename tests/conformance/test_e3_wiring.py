@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ruleproof.codec.records import exposure_to
 from ruleproof.core.evidence.assignment import assigned
 from ruleproof.engine.change_rule import apply_verdict
 from ruleproof.errors import ConfigError
@@ -208,6 +209,23 @@ def test_e3_a_session_that_saw_a_withheld_rule_elsewhere_stays_in_its_arm(anytim
     assert [one.arm for one in anytime.workspace.refresh_trials().told(rule.id)] == ["withheld"]
 
 
+def test_e3_an_exposure_record_says_who_was_in_the_trial_and_never_in_which_arm(anytime: Harness) -> None:
+    rule = anytime.rules.add("One.", metric="m")
+    (session,) = units(anytime, rule.id, "withheld", 1)
+    anytime.workspace.append_exposure(exposure_to(session, {rule.id: "shown"}, anytime.workspace.now()))
+    anytime.report(session, {"m": 0.9})
+    assert [one.arm for one in anytime.workspace.refresh_trials().told(rule.id)] == ["withheld"]
+
+
+def test_e3_the_exposure_of_a_withheld_unit_is_withheld_on_the_disk(anytime: Harness, log: Log) -> None:
+    rule = anytime.rules.add("One.", metric="m")
+    for number in range(8):
+        with anytime.turn(f"s{number}"):
+            anytime.system_context()
+    written = {record["session"]: record["rules"][rule.id] for record in log("trials.jsonl")}
+    assert written == {f"s{number}": arm(anytime, rule.id, f"s{number}") for number in range(8)}
+
+
 def test_e3_the_session_that_gave_birth_to_the_rule_is_no_evidence(anytime: Harness) -> None:
     notice = anytime.report("birth", {"m": 0.1}).notice
     rule = anytime.rules.add("One.", metric="m", source_notice_id=notice.id)
@@ -306,8 +324,16 @@ def test_e3_later_trials_are_judged_at_a_smaller_level_until_others_are_promoted
     rules = [harness.rules.add(f"Rule {n}.", metric="m") for n in range(3)]
     levels = [verdict.details["level"] for verdict in harness._rounds.run()]
     assert levels == sorted(levels, reverse=True) and len(set(levels)) == 3
-    apply_verdict(harness.workspace, rules[0], promote=True, reason="r", validator="v")
+    apply_verdict(harness.workspace, rules[0], promote=True, reason="anytime: it helps", validator="anytime_trial")
     assert [verdict.details["level"] for verdict in harness._rounds.run()] == [2 * level for level in levels[1:]]
+
+
+def test_e3_what_another_gate_promoted_buys_nobody_a_higher_level(open_harness: Open) -> None:
+    harness = open_harness(**ANYTIME)
+    rules = [harness.rules.add(f"Rule {n}.", metric="m") for n in range(2)]
+    before = harness._rounds.run()[1].details["level"]
+    apply_verdict(harness.workspace, rules[0], promote=True, reason="replay: it looked good", validator="replay")
+    assert decide(harness).details["level"] == before
 
 
 def test_e3_a_setting_that_changes_later_does_not_touch_a_trial_that_runs(open_harness: Open) -> None:

@@ -6,6 +6,9 @@ from ruleproof.core.evidence import budget
 from ruleproof.core.rule import Rule
 from ruleproof.core.rulebook import Rulebook
 
+PAID = "promoted:anytime:"
+"""How the verdict of a rule begins that was promoted out of the budget."""
+
 
 def next_number(book: Rulebook) -> int:
     """The number of a trial that starts now, from 1: every rule ever put on trial counts, forgotten ones too."""
@@ -15,8 +18,11 @@ def next_number(book: Rulebook) -> int:
 
 
 def level_of(book: Rulebook, rule: Rule, alpha: float) -> float:
-    """The level at which the rule may be promoted now, in (0, alpha]. Its trial has a number."""
+    """The level at which the rule may be promoted now, in (0, alpha]. Its trial has a number.
+
+    Only promotions that paid for themselves from this budget raise it: what another gate let through is no discovery.
+    """
     others = (other.trial for other in book.all() if other.trial is not None and other.id != rule.id)
-    promoted = sum(trial.verdict.startswith("promoted:") for trial in others)
+    promoted = sum(trial.verdict.startswith(PAID) for trial in others)
     number = rule.trial.number if rule.trial is not None and rule.trial.number else next_number(book)
     return budget.level(number, promoted, alpha)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ruleproof.config import HarnessConfig
 from ruleproof.core.evidence import forward
 from ruleproof.core.evidence.fixed import fixed_evidence
 from ruleproof.core.evidence.summary import summary
@@ -21,6 +22,18 @@ class Evidence:
     ) -> None:
         self._workspace, self._sessions, self._margin = workspace, sessions, margin
         self.anytime = anytime or AnytimeTrial(workspace)
+
+    @classmethod
+    def configured(cls, workspace: Workspace, config: HarnessConfig) -> Evidence:
+        """With the settings of `config`."""
+        margin = config.rule_promote_margin
+        anytime = AnytimeTrial(
+            workspace,
+            alpha=config.rule_trial_alpha,
+            most_sessions=config.rule_trial_most_sessions,
+            least_effect=margin,
+        )
+        return cls(workspace, sessions=config.rule_trial_min_sessions, margin=margin, anytime=anytime)
 
     def of(self, rule: Rule) -> Mapping[str, object]:
         """JSON values; empty for a rule that was never on trial."""

@@ -12,7 +12,7 @@ from ruleproof.core.evidence.stream import Stream
 from ruleproof.core.rule import Rule
 from ruleproof.core.rulebook import Rulebook
 from ruleproof.core.trial import TrialState
-from ruleproof.engine.errorbudget import level_of, next_number
+from ruleproof.engine.errorbudget import PAID, level_of, next_number
 from ruleproof.engine.workspace import Workspace
 from ruleproof.errors import Refused
 
@@ -39,7 +39,7 @@ def outlook(book: Rulebook, effect: float, *, rate: float | None, holdout: float
     if effect < 0.0:
         return (_new("harm, at any place", effect, HARM, rate, holdout),)
     number = next_number(book)
-    promoted = sum(rule.trial is not None and rule.trial.verdict.startswith("promoted:") for rule in book.all())
+    promoted = sum(rule.trial is not None and rule.trial.verdict.startswith(PAID) for rule in book.all())
     cases = [("alone", alpha), (f"number {number}, the next here", budget.level(number, promoted, alpha))]
     if number < 20:
         cases.append(("number 20", budget.level(20, promoted, alpha)))
