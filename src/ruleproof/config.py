@@ -62,7 +62,7 @@ class HarnessConfig(BaseModel):
         0.0, description="Share of sessions from which a rule on trial is withheld (policy anytime)."
     )
     rule_trial_alpha: Annotated[float, Field(gt=0, lt=1)] = Field(
-        0.05, description="Share of useless rules among the promoted ones at most (policy anytime)."
+        0.05, description="Share of useless rules among the promoted ones at most (policies anytime, paired)."
     )
     rule_trial_most_sessions: Positive = Field(
         2000, description="Sessions after which a trial ends as inconclusive (policy anytime)."
@@ -78,7 +78,7 @@ class HarnessConfig(BaseModel):
         5, description="Replays of a case in each arm of a round (policy paired)."
     )
     replay_max_pairs: Positive = Field(
-        200, description="Pairs of failure replays after which it stays undecided (paired)."
+        200, description="Pairs of failure replays after which a trial ends as inconclusive (paired)."
     )
     replay_concurrency: Annotated[int, Field(ge=1, le=64)] = Field(1, description="Replays that run at once.")
     regression_sample: Count = Field(0, description="Cases of a regression run, wins first, newest first; 0 = all.")
@@ -231,7 +231,8 @@ class HarnessConfig(BaseModel):
     def replays(self) -> ReplayPolicy:
         """The settings of replay validation."""
         margins = Margins(self.rule_promote_margin, self.rule_regress_margin)
-        return ReplayPolicy(margins, self.replay_policy == "paired", self.replay_repeats, self.replay_max_pairs)
+        paired = self.replay_policy == "paired"
+        return ReplayPolicy(margins, paired, self.replay_repeats, self.replay_max_pairs, self.rule_trial_alpha)
 
     def breaker(self) -> BreakerPolicy:
         """The settings of the circuit breaker."""

@@ -13,6 +13,7 @@ from ruleproof.surfaces.cli.layout import WIDTH, width
 
 SESSION = "s \u202e\u2066evil\x7f"[:2] + "予約" * 30
 NOTICE = "n-20260703T053511123456-f2019e57"
+CASE = "c-0123456789"
 
 
 def notice(name: str = NOTICE) -> dict[str, object]:
@@ -60,6 +61,19 @@ def rule(rule_id: str, status: str) -> dict[str, object]:
     }
 
 
+def case() -> dict[str, object]:
+    return {
+        "id": CASE,
+        "created_at": HOSTILE,
+        "session_id": HOSTILE,
+        "kind": "failure",
+        "signature": [HOSTILE],
+        "baseline_scores": {HOSTILE: 0.2},
+        "replay_input": {HOSTILE: [HOSTILE]},
+        "notes": HOSTILE,
+    }
+
+
 @pytest.fixture
 def hostile(cli: Cli) -> Cli:
     """A workspace in which every text is hostile, as a foreign program could have left it."""
@@ -68,6 +82,7 @@ def hostile(cli: Cli) -> Cli:
     records.append({**rule("r-3333333333", "active"), "status": HOSTILE})
     (root / "rules.jsonl").write_text("".join(json.dumps(value) + "\n" for value in records), encoding="utf-8")
     (root / "mailbox" / "pending" / f"{NOTICE}.json").write_text(json.dumps(notice()), encoding="utf-8")
+    (root / "evalset" / f"{CASE}.json").write_text(json.dumps(case()), encoding="utf-8")
     broken = f"{HOSTILE} not json".encode("utf-8", "surrogatepass")
     events = [{"type": HOSTILE, "ts": HOSTILE, "id": HOSTILE, "summary": HOSTILE}, {"type": [], "ts": 5}]
     (root / "journal.jsonl").write_bytes(b"".join(json.dumps(e).encode() + b"\n" for e in events) + broken + b"\n")
@@ -116,6 +131,13 @@ LINES: tuple[tuple[str, ...], ...] = (
     ("rules", "dead"),
     ("forecast", "r-0123456789"),
     ("simulate", "--base-rate", "0.4", "--repeats", "5", "--horizon", "20", "--effect", "0", "--jobs", "1"),
+    ("evalset",),
+    ("evalset", "list", "--kind", "failure"),
+    ("evalset", "show", CASE),
+    ("evalset", "capture", "--session", "予約", "outcome=0.1", "--prompt", "予約"),
+    ("evalset", "attach", CASE, "--prompt", "予約"),
+    ("evalset", "remove", CASE),
+    ("regress", "--sample", "5", "--junit", "regress.xml"),
 )
 WHOLE = ("context", "demo")
 """Prints a context as an agent gets it, whatever the width of its lines."""
@@ -123,7 +145,9 @@ WHOLE = ("context", "demo")
 
 def test_every_command_is_run_below() -> None:
     tried = {
-        line[:2] if line[0] in ("rules", "notices") and line[1:] and not line[1].startswith("-") else line[:1]
+        line[:2]
+        if line[0] in ("rules", "notices", "evalset") and line[1:] and not line[1].startswith("-")
+        else line[:1]
         for line in LINES
     }
     assert tried | {("tool",)} == set(VERBS)
@@ -166,11 +190,14 @@ def test_json_is_one_harmless_document_that_says_how_it_went(line: tuple[str, ..
 @pytest.mark.parametrize("line", [line for line in LINES if line[:1] != ("init",)], ids=" ".join)
 def test_looking_twice_says_the_same(line: tuple[str, ...], hostile: Cli) -> None:
     """What only looks changes nothing: the files stay byte for byte."""
-    if line[0] in ("trust", "ingest", "report", "pause", "forget", "demo") or line[:2] in (
+    if line[0] in ("trust", "ingest", "report", "pause", "forget", "demo", "regress") or line[:2] in (
         ("notices", "ack"),
         ("rules", "add"),
         ("rules", "retire"),
         ("rules", "accept"),
+        ("evalset", "capture"),
+        ("evalset", "attach"),
+        ("evalset", "remove"),
         ("doctor", "--repair"),
     ):
         pytest.skip("it is there to write")

@@ -25,6 +25,10 @@ from ruleproof.engine.compose import Composer
 from ruleproof.engine.replay import Job, Replayer
 from ruleproof.engine.workspace import Workspace
 
+PAIRED = "paired replay: "
+"""How the reason of a paired verdict begins."""
+_PAID = ("promoted:anytime: ", f"promoted:{PAIRED}")
+
 
 class ReplayValidator:
     """Judges a candidate by running captured cases again."""
@@ -68,7 +72,7 @@ class ReplayValidator:
         state = PairedState(PairedPolicy(most_pairs=self._policy.max_pairs), target)
         for case in (case for one in past for case in one.cases):
             state.add(case)
-        level = level_of(self._workspace.rulebook, rule)
+        level = level_of(self._workspace.rulebook, rule, self._policy.alpha)
         if state.pairs >= self._policy.max_pairs:
             return _verdict(rule.id, target, state.verdict(level), len(past))
         known = [session for one in past for session in one.sessions]
@@ -82,14 +86,10 @@ class ReplayValidator:
             state.add(case)
         if state.pairs == before:
             why = sorted({one.why_not or f"no {target}" for one in (*treated, *control) if target not in one.scores})
-            reason = f"replay: inconclusive, no failure has {target} in both arms ({'; '.join(why[:5])})"
+            reason = f"{PAIRED}inconclusive, no failure has {target} in both arms ({'; '.join(why[:5])})"
             self._attempt(rule.id, reason)
             return Verdict(rule.id, "pending", NAME, reason)
-        verdict = _verdict(rule.id, target, state.verdict(level), len(past) + 1)
-        if state.pairs >= self._policy.max_pairs and not verdict.decided:
-            with self._workspace.transaction() as plan:
-                plan.event("validation", mode="replay", rule_id=rule.id, reason=verdict.reason)
-        return verdict
+        return _verdict(rule.id, target, state.verdict(level), len(past) + 1)
 
     async def _both_arms(
         self, cases: Sequence[EvalCase], contexts: tuple[Context, Context]
@@ -124,19 +124,22 @@ def rounds_of(workspace: Workspace, rule_id: str) -> list[Round]:
     return found
 
 
-def level_of(book: Rulebook, rule: Rule) -> float:
-    """The rule's share of the error budget: by its number among all rules that were ever on trial.
+def level_of(book: Rulebook, rule: Rule, alpha: float) -> float:
+    """The rule's level in the error budget: by the number of its trial, in the order of starting.
 
-    Rules that were forgotten keep their numbers.
+    A trial of the fixed policy records no number: its place among all rules that were ever on trial is one. Rules that
+    were forgotten keep theirs. Only promotions that were paid from the budget raise the level.
     """
     tried = [other for other in book.all() if other.trial is not None and other.id != rule.id]
     before = sum((other.created_at, other.id) < (rule.created_at, rule.id) for other in tried)
     gone = sum(name.startswith("r-") and name not in book.rules for name in book.tombstones)
-    promoted = sum(other.trial is not None and other.trial.verdict.startswith("promoted:") for other in tried)
-    return budget.level(1 + before + gone, promoted)
+    paid = sum(other.trial is not None and other.trial.verdict.startswith(_PAID) for other in tried)
+    recorded = rule.trial.number if rule.trial is not None else 0
+    return budget.level(recorded or 1 + before + gone, paid, alpha)
 
 
 def _verdict(rule_id: str, target: str, found: PairedVerdict, rounds: int) -> Verdict:
-    outcome: Outcome = found.outcome if found.outcome in ("promote", "retire") else "pending"
-    details = {**asdict(found), "target": target, "rounds": rounds, "decision": found.outcome}
-    return Verdict(rule_id, outcome, NAME, f"replay: {' '.join(found.reasons)}", details)
+    outcome: Outcome = "pending" if found.outcome == "not_yet" else found.outcome
+    figures = {name: value for name, value in asdict(found).items() if name != "outcome"}
+    details = {"policy": "paired", "decision": found.outcome, "target": target, "rounds": rounds, **figures}
+    return Verdict(rule_id, outcome, NAME, f"{PAIRED}{' '.join(found.reasons)}", details)

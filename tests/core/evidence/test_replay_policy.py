@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ruleproof.core.evidence.replay import Margins, Replayed, best_scores, judge, once_each, status_of
+from ruleproof.core.evidence.replay import (
+    Margins,
+    Replayed,
+    best_scores,
+    chance_useless_passes,
+    judge,
+    once_each,
+    status_of,
+)
 from ruleproof.core.score import Score
 from ruleproof.core.verdict import Verdict
 
@@ -115,6 +125,18 @@ def test_the_details_carry_every_case_and_the_caution() -> None:
     first, second = details["cases"]  # type: ignore[misc]
     assert first["session"] == "new-a" and first["deltas"] == {"m": pytest.approx(0.3)}
     assert second["why_not"] == "raised" and second["deltas"] == {}
+
+
+def test_the_chance_that_a_useless_rule_passes_is_the_one_that_counting_gives() -> None:
+    """The integral over the pass rate, by the midpoint rule after p = sin^2(t)."""
+    steps = 20_000
+    for failures, wins in [(0, 2), (1, 0), (3, 2), (3, 0), (2, 1)]:
+        total = 0.0
+        for step in range(steps):
+            rate = math.sin((step + 0.5) / steps * math.pi / 2) ** 2
+            total += rate**wins * (1.0 - (1.0 - rate) ** failures)
+        assert chance_useless_passes(failures, wins) == pytest.approx(total / steps, abs=1e-6)
+    assert chance_useless_passes(3, 0) > chance_useless_passes(3, 2) > 0.2
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 1), st.floats(0, 1), st.booleans()), max_size=6))

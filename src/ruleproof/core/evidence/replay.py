@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import exp, fsum, lgamma, pi
 from types import MappingProxyType
 from typing import Literal
 
 from ruleproof.core.evalcase import CaseKind
+from ruleproof.core.evidence.grade import grade_of_chance
 from ruleproof.core.score import Score, Source
 from ruleproof.core.verdict import Verdict
 
@@ -76,12 +78,15 @@ class Margins:
 
 @dataclass(frozen=True, slots=True)
 class ReplayPolicy:
-    """`paired` off: one replay a case, judged by the margins. `repeats`: replays of a case in each arm of a round."""
+    """`paired` off: one replay a case, judged by the margins. `repeats`: replays of a case in each arm of a round;
+    `max_pairs`: pairs of failure replays at which a trial ends without an answer; `alpha`: of the error budget.
+    """
 
     margins: Margins = field(default_factory=Margins)
     paired: bool = False
     repeats: int = 5
     max_pairs: int = 200
+    alpha: float = 0.05
 
 
 def status_of(replayed: Replayed, margins: Margins) -> CaseStatus:
@@ -96,8 +101,18 @@ def status_of(replayed: Replayed, margins: Margins) -> CaseStatus:
 
 def judge(rule_id: str, target: str | None, replays: Sequence[Replayed], margins: Margins) -> Verdict:
     """The verdict on one round. `target`: the metric that the rule is to mend; None: no metric can improve."""
-    cases = [_as_json(replayed) for replayed in replays]
-    details: dict[str, object] = {"target": target, "cases": cases, "caution": CAUTION}
+    compared = [one for one in replays if one.kind == "failure" and target is not None and target in one.deltas]
+    wins = sum(one.kind == "win" and bool(one.deltas) for one in replays)
+    chance = chance_useless_passes(len(compared), wins)
+    details: dict[str, object] = {
+        "policy": "seed",
+        "target": target,
+        "cases": [_as_json(replayed) for replayed in replays],
+        "effect": fsum(one.deltas[target] for one in compared) / len(compared) if compared and target else None,
+        "chance_useless_passes": chance,
+        "grade": grade_of_chance(chance),
+        "caution": CAUTION,
+    }
 
     def said(outcome: Literal["promote", "retire", "pending"], reason: str) -> Verdict:
         return Verdict(rule_id, outcome, NAME, f"replay: {reason}", details)
@@ -110,7 +125,6 @@ def judge(rule_id: str, target: str | None, replays: Sequence[Replayed], margins
     ]
     if dropped:
         return said("retire", f"regressed past the margin of {margins.regress:g}: {_few(dropped)}")
-    compared = [one for one in replays if one.kind == "failure" and target is not None and target in one.deltas]
     if not compared or target is None:
         why = _few([f"{one.case_id}: {one.why_not or f'no {target} in both'}" for one in replays])
         return said("pending", f"inconclusive, no failure can be compared on {target} ({why})")
@@ -125,6 +139,20 @@ def judge(rule_id: str, target: str | None, replays: Sequence[Replayed], margins
     return said(
         "retire", f"no improvement of {target} past the margin of {margins.promote:g}: at best {figures} ({counts})"
     )
+
+
+def chance_useless_passes(failures: int, wins: int) -> float:
+    """Chance that a rule without any effect passes, where the target is pass or fail and its rate p is unknown.
+
+    It passes where a failure passes now and no win fails: E[p^w] - E[p^w (1 - p)^f] over p ~ Beta(1/2, 1/2), the prior
+    that `pretest` has too.
+    """
+    return _moment(wins, 0) - _moment(wins, failures) if failures else 0.0
+
+
+def _moment(passes: int, fails: int) -> float:
+    """E[p^a (1 - p)^b], p ~ Beta(1/2, 1/2): G(a + 1/2) G(b + 1/2) / (pi G(a + b + 1))."""
+    return exp(lgamma(passes + 0.5) + lgamma(fails + 0.5) - lgamma(passes + fails + 1.0)) / pi
 
 
 def _counts(replays: Sequence[Replayed], target: str) -> str:

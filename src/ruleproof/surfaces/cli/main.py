@@ -14,6 +14,7 @@ from ruleproof.surfaces.cli import (
     context,
     demo,
     doctor,
+    evalset,
     explain,
     forecast,
     forget,
@@ -24,6 +25,7 @@ from ruleproof.surfaces.cli import (
     notices,
     pause,
     propose,
+    regress,
     report,
     review,
     revoke,
@@ -50,6 +52,7 @@ COMMANDS: tuple[tuple[str, Verb], ...] = (
     ("forecast", forecast.forecast),
     ("simulate", simulate.simulate),
     ("calibrate", calibrate.calibrate),
+    ("regress", regress.regress),
     ("journal", journal.journal),
     ("pause", pause.pause),
     ("forget", forget.forget),
@@ -65,6 +68,7 @@ COMMANDS: tuple[tuple[str, Verb], ...] = (
 GROUPS: tuple[tuple[str, Verb, tuple[tuple[str, Verb], ...]], ...] = (
     ("notices", notices.notices, notices.COMMANDS),
     ("rules", rules.rules, rules.COMMANDS),
+    ("evalset", evalset.evalset, evalset.COMMANDS),
 )
 """Name, what the bare name does, and the commands below it."""
 

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ruleproof.errors import Refused
 
 if TYPE_CHECKING:
+    from ruleproof.config import HarnessConfig
+    from ruleproof.engine.ports import Evaluator, Replay
     from ruleproof.harness import Harness
 
 
 @contextmanager
-def opened(*, make: bool = False) -> Iterator[Harness]:
+def opened(
+    *,
+    make: bool = False,
+    evaluator: Evaluator | None = None,
+    replay: Callable[[HarnessConfig], Replay] | None = None,
+) -> Iterator[Harness]:
     """The harness of the workspace that belongs to this folder, closed at the end.
 
-    Raises Refused where there is none and `make` is off, ConfigError or StoreError.
+    `replay` makes a replay function from the settings. Raises Refused where there is no workspace and `make` is off,
+    ConfigError or StoreError.
     """
     from ruleproof.config import HarnessConfig
     from ruleproof.harness import Harness
@@ -27,7 +35,7 @@ def opened(*, make: bool = False) -> Iterator[Harness]:
             f"There is no workspace here: {config.root} does not exist.",
             hint="`ruleproof init` makes one in the folder where you call it.",
         )
-    harness = Harness.create(config)
+    harness = Harness.create(config, evaluator=evaluator, replay=replay and replay(config))
     try:
         yield harness
     finally:
