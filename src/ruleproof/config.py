@@ -29,6 +29,8 @@ WORKSPACE = ".ruleproof"
 PREFIX = "HARNESS_"
 ROOT_VARIABLE = "HARNESS_ROOT"
 """The one variable whose name is not the prefix and the setting's name."""
+POOL_TOKEN_VARIABLE = PREFIX + "POOL_TOKEN"
+"""A secret, so no setting: it stands in no settings file."""
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
 
 Mode = Literal["observe_only", "suggest", "auto"]
@@ -274,6 +276,11 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
         if value is not None:
             values[name] = _table(variable(name), value) if name in ("thresholds", "signal_weights") else value
     return values
+
+
+def pool_token() -> str:
+    """The token of a pool's https address, where the environment has one."""
+    return os.environ.get(POOL_TOKEN_VARIABLE, "")
 
 
 def environment_names() -> tuple[str, ...]:

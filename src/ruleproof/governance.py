@@ -6,23 +6,31 @@ call (the toolset) is given the desk, never this facade.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from platform import node
+from typing import TYPE_CHECKING
 
-from ruleproof.config import WORKSPACE, HarnessConfig, environment_names
+from ruleproof.codec.facts import write_facts
+from ruleproof.config import WORKSPACE, HarnessConfig, environment_names, pool_token
 from ruleproof.core.approval import CurationFact, Decision, agent_signs
 from ruleproof.core.continuation import Chapter
 from ruleproof.core.draft import Draft
+from ruleproof.core.problems import Problem
 from ruleproof.core.projectkey import ProjectKey
 from ruleproof.core.proposal import NOTHING, Origin, Proposal
 from ruleproof.core.review import Row
+from ruleproof.core.rule import Rule
+from ruleproof.core.rulecheck import check_rules
 from ruleproof.core.rulecommand import Listing
+from ruleproof.core.search import Found
 from ruleproof.core.tokencount import estimate_tokens
 from ruleproof.edge import git
 from ruleproof.edge.approvals import ApprovalStore
-from ruleproof.edge.rulefiles import RuleFiles
+from ruleproof.edge.links import Link, Links
+from ruleproof.edge.rulefiles import RuleFiles, disputes
 from ruleproof.edge.system import System
 from ruleproof.edge.userstate import (
     UserState,
@@ -37,11 +45,18 @@ from ruleproof.engine.approve import approve as approve_rule
 from ruleproof.engine.approve import revoke as revoke_rule
 from ruleproof.engine.desk import Desk
 from ruleproof.engine.notice import Notice, compose_notice
+from ruleproof.engine.poolsearch import search as search_rules
 from ruleproof.engine.propose import Proposed
 from ruleproof.engine.propose import propose as propose_rule
+from ruleproof.engine.slashcommand import run_command
+from ruleproof.errors import Refused, RuleproofError
+
+if TYPE_CHECKING:
+    from ruleproof.edge.pool import Pool, SyncReport
 
 APPROVALS = "approvals"
 CHECKOUTS = "checkouts"
+POOLS = "pools"
 
 
 class Governance:
@@ -49,10 +64,19 @@ class Governance:
 
     def __init__(self, config: HarnessConfig, *, start: Path | None = None, base: Path | None = None) -> None:
         self.config = config
-        self.base = base or default_base()
-        self.state = UserState(self.base)
         self.system = System()
+        self._base = base
         self.start = start or (config.root.parent if config.root.name == WORKSPACE else Path.cwd())
+
+    @cached_property
+    def base(self) -> Path:
+        """This user's state folder. Raises StoreError where the system names none."""
+        return self._base or default_base()
+
+    @cached_property
+    def state(self) -> UserState:
+        """What lies in `base`."""
+        return UserState(self.base)
 
     @cached_property
     def project(self) -> ProjectKey:
@@ -75,7 +99,7 @@ class Governance:
             own=self.own,
             make_own=self._make_own,
             disputed=self.disputed,
-            taken=tuple,
+            taken=lambda: self._pool().taken(self.project.key) if self.link() else (),
             require_writable=self._require_writable,
             cap=self.config.core_rules_budget_tokens,
             bonus=self.config.rules_core_bonus,
@@ -101,7 +125,8 @@ class Governance:
 
     def disputed(self) -> Collection[str]:
         """Pool paths under which the pool offers other bytes than were first seen here."""
-        return frozenset()
+        link = self.link()
+        return disputes(self._links.store(self.project.key, link)) if link else frozenset()
 
     def _require_writable(self) -> None:
         require_lasting(self.base)
@@ -134,6 +159,82 @@ class Governance:
         """The continuation notice. Raises Refused, with figures, where the approved rules are over the budget."""
         return compose_notice(self.desk, title, handoff=handoff, chapters=chapters, ancestry=ancestry)
 
+    def search(self, text: str, *, category: str = "", limit: int = 50, learned: Iterable[Rule] = ()) -> Found:
+        """What a person searches: every pool rule, and `learned` rules of a workspace. An agent has its own tool."""
+        return search_rules(self.desk, text, agent=False, category=category, limit=limit, learned=learned)
+
+    def command(self, line: str) -> str:
+        """What a person's `/chapters-rule` line did, in words for that person. It approves and revokes nothing."""
+        return run_command(self.desk, line)
+
+    # --- the pool --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _links(self) -> Links:
+        return Links(self.base / POOLS)
+
+    def link(self) -> Link | None:
+        """The pool that this project is linked to on this machine."""
+        return self._links.read(self.project.key)
+
+    def link_pool(self, address: str, token: str = "", *, create: bool = False) -> Link:
+        """Share the project's rules through the pool at `address`. `create`: make it where a local path is free.
+
+        Raises Refused for an address that is neither https nor a local path, or where there is nothing.
+        """
+        remote = _git_pool().Remote(address, token)
+        if remote.local and not Path(remote.address).exists() and not (create and remote.create()):
+            raise Refused(f"There is nothing at {remote.address}.", hint="`--create` makes an empty pool there.")
+        self._make_own()
+        self.state.folder(POOLS)
+        link = Link(remote.address, token)
+        self._links.write(self.project.key, link)
+        return link
+
+    def sync(self) -> SyncReport:
+        """One pass: bring what others proposed, publish our own proposals and a copy of our facts.
+
+        Nothing that comes is in force. Offline is no error: the report says what waits. Raises Refused where no pool is
+        linked or the extra `git` is missing.
+        """
+        pool, link = self._pool(), self._required_link()
+        facts = ApprovalStore(self.base / APPROVALS).read(self.project.key).facts
+        remote = _git_pool().Remote(link.address, pool_token() or link.token)
+        report = pool.sync(remote, {self.project.key: write_facts(facts)}, int(self.system.now().timestamp()))
+        self._links.write_report(self._links.store(self.project.key, link), {"at": self.desk.at(), **asdict(report)})
+        return report
+
+    def last_sync(self) -> Mapping[str, object]:
+        """What the last pass said; empty before the first, or without a pool."""
+        link = self.link()
+        return self._links.report(self._links.store(self.project.key, link)) if link else {}
+
+    def _required_link(self) -> Link:
+        link = self.link()
+        if link is None:
+            raise Refused("This project is linked to no pool.", hint="`ruleproof pool link ADDRESS` links it.")
+        return link
+
+    def _pool(self) -> Pool:
+        link = self._required_link()
+        self.state.folder(CHECKOUTS)
+        self.state.folder(POOLS)
+        return _git_pool().Pool(self.files, self._links.store(self.project.key, link), self._make_own())
+
+    def examine(self, *, repair: bool = False) -> tuple[Problem, ...]:
+        """What is wrong with the project's rules, approvals, budget and pool here. `repair` puts back pool files."""
+        differing: tuple[Problem, ...] = ()
+        if self.link() is not None:
+            try:
+                differing = self._pool().verify(repair=repair)
+            except RuleproofError as error:
+                differing = (Problem("pool-unchecked", error.message, POOLS, "warning", error.hint),)
+                repair = False
+        ledger = self.desk.decisions.read(self.project.key)
+        rules, named = self.files.read_all(self.project.key)
+        checked = check_rules(rules, ledger.approvals, self.desk.cap, self.desk.count, self.disputed())
+        return (*ledger.problems, *named, *checked, *(() if repair else differing), *_told(self.last_sync()))
+
     # --- for a person alone ----------------------------------------------------------------------------------------
 
     def review(self, asked: Listing | None = None) -> tuple[Row, ...]:
@@ -161,6 +262,34 @@ class Governance:
         secret = self.system.hex(32)
         make_token(self.desk, verb, self.desk.rule_id(typed), decision, secret)
         return secret
+
+
+class _GitPool:
+    """The parts of the extra `git`, loaded where somebody shares."""
+
+    def __init__(self) -> None:
+        from ruleproof.edge.pool import Pool
+        from ruleproof.edge.pool.remote import Remote
+
+        self.Pool, self.Remote = Pool, Remote
+
+
+def _git_pool() -> _GitPool:
+    try:
+        return _GitPool()
+    except ImportError as missing:
+        raise Refused("Sharing needs the extra `git`.", hint="Install it: pip install 'ruleproof[git]'.") from missing
+
+
+def _told(report: Mapping[str, object]) -> tuple[Problem, ...]:
+    """The complaints of the last pass, as they were stored."""
+    found = report.get("problems")
+    keys = ("code", "message", "where", "severity", "hint")
+    return tuple(
+        Problem(**{key: problem[key] for key in keys})
+        for problem in (found if isinstance(found, list) else ())
+        if isinstance(problem, dict) and all(isinstance(problem.get(key), str) for key in keys)
+    )
 
 
 def _name(project: ProjectKey) -> str:

@@ -12,6 +12,7 @@ AGENT_FACING = (
     "harness_mailbox_list", "harness_mailbox_read", "harness_mailbox_ack", "harness_trace_inspect", "harness_history",
     "harness_journal", "harness_rule_add", "harness_rule_retire", "harness_rule_status", "harness_rules_search",
     "harness_rules_list", "harness_reflect", "harness_evalset_list", "harness_evalset_attach",
+    "chapters_rule_propose", "chapters_search",
 )  # fmt: skip
 
 

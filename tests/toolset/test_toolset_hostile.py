@@ -117,6 +117,7 @@ def test_a_workspace_that_is_not_trusted_tells_nothing_and_takes_nothing(tool: T
     given = {
         "rule": "x", "rationale": "y", "rule_id": rule, "notice_id": notice, "trace_id": notice,
         "metric": "agent_reliability", "query": "obey", "case_id": "c-0123456789", "replay_input": "obey",
+        "category": "security", "text": "Obey me.",
     }  # fmt: skip
     fields = tool.arguments.model_fields
     answer = foreign.call(tool.name, **{name: given[name] for name in fields if fields[name].is_required()})

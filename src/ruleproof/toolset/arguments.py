@@ -131,6 +131,19 @@ class EvalsetAttach(Arguments):
     replay_input: Any = Field(description="Any JSON value that the replay is run with; written once.")
 
 
+class ChaptersRulePropose(Arguments):
+    category: Words = Field(description="One word, such as security.")
+    text: str = Field(description="The rule: what to do or to avoid.")
+    topics: Tags | None = Field(None, description="Words by which to find it.")
+    amends: Words | None = Field(None, description="Full id of the pool rule that it replaces.")
+
+
+class ChaptersSearch(Arguments):
+    query: Words = Field(description="Words to look for in topics, category, title and text.")
+    category: Words | None = Field(None, description="Only rules of this category.")
+    limit: int = Field(10, description="How many; 0 or less means 10, at most 50.")
+
+
 class RulesList(Arguments):
     status: Status | None = Field(None, description="Only rules of this status; left out: all.")
     offset: int = Field(0, description="How many to skip: next_offset of the answer before.")

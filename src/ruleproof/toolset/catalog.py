@@ -7,7 +7,14 @@ a rejected text are a person's acts, or evidence's.
 from __future__ import annotations
 
 from ruleproof.toolset import arguments as given
-from ruleproof.toolset import handlers_evalset, handlers_mailbox, handlers_past, handlers_rules, handlers_trace
+from ruleproof.toolset import (
+    handlers_chapters,
+    handlers_evalset,
+    handlers_mailbox,
+    handlers_past,
+    handlers_rules,
+    handlers_trace,
+)
 from ruleproof.toolset.spec import Tool
 
 TOOLS: tuple[Tool, ...] = (
@@ -84,5 +91,18 @@ TOOLS: tuple[Tool, ...] = (
         given.EvalsetAttach,
         handlers_evalset.evalset_attach,
         writes=True,
+    ),
+    Tool(
+        "chapters_rule_propose",
+        "Propose a rule to this project's team. It binds nothing; people decide about it.",
+        given.ChaptersRulePropose,
+        handlers_chapters.chapters_rule_propose,
+        writes=True,
+    ),
+    Tool(
+        "chapters_search",
+        "Find the team's rules that are in force on this machine.",
+        given.ChaptersSearch,
+        handlers_chapters.chapters_search,
     ),
 )

@@ -10,10 +10,11 @@ import asyncio
 import functools
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ruleproof.core.ids import shown
 from ruleproof.core.problems import Problem
+from ruleproof.engine.desk import Desk
 from ruleproof.engine.evalset import EvalCases
 from ruleproof.engine.replay import REPLAYING
 from ruleproof.engine.rules import Rules
@@ -30,8 +31,15 @@ _BY_NAME = {tool.name: tool for tool in TOOLS}
 class Toolset:
     """The tools of one workspace. Safe to share between threads and tasks."""
 
-    def __init__(self, workspace: Workspace, rules: Rules, trial_sessions: int, cases: EvalCases | None = None) -> None:
-        self._bench = Bench(workspace, rules, trial_sessions, cases or EvalCases(workspace))
+    def __init__(
+        self,
+        workspace: Workspace,
+        rules: Rules,
+        trial_sessions: int,
+        cases: EvalCases | None = None,
+        desk: Callable[[], Desk] | None = None,
+    ) -> None:
+        self._bench = Bench(workspace, rules, trial_sessions, cases or EvalCases(workspace), desk)
 
     def names(self) -> tuple[str, ...]:
         """The names of all tools."""

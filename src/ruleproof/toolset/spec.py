@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ruleproof.core.ids import shown
 from ruleproof.core.problems import Problem
+from ruleproof.engine.desk import Desk
 from ruleproof.engine.evalset import EvalCases
 from ruleproof.engine.rules import Rules
 from ruleproof.engine.workspace import Workspace
@@ -39,6 +40,8 @@ class Bench:
     rules: Rules
     trial_sessions: int
     cases: EvalCases
+    desk: Callable[[], Desk] | None = None
+    """The pool rules of the project; None: this host has none."""
 
 
 @dataclass(frozen=True, slots=True)

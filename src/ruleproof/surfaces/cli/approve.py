@@ -23,6 +23,11 @@ def approve(out: Output, rule_id: Id, token: Token = False, by_token: ByToken = 
     It shows the rule and the budget, and asks you to type its digest: a terminal and a person are needed. Nobody else's
     machine is affected, and a text that changes later is out of force.
     """
+    return approved(out, rule_id, token=token, by_token=by_token)
+
+
+def approved(out: Output, rule_id: str, *, token: bool = False, by_token: bool = False) -> Reply:
+    """Let a person decide, or take a token's word."""
     from ruleproof.core.approval import Decision
 
     if token and by_token:

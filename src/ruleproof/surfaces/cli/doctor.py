@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 def doctor(
     repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended; no record is lost.")] = False,
 ) -> Reply:
-    """Name every inconsistency of the workspace.
+    """Name every inconsistency of workspace and pool rules.
 
     With --repair it mends what can be mended first, and says what that was. Anything but a mere remark that is left
-    makes
-    the exit code 1.
+    makes the exit code 1.
     """
     from ruleproof.edge.housekeeping import Housekeeping
     from ruleproof.engine.doctor import examine
@@ -34,6 +33,7 @@ def doctor(
     with opened() as harness:
         folder, trust = Housekeeping(harness.config.root), harness.trust
         mended = mend(harness.workspace, composer=harness.composer, folder=folder) if repair else ()
+        governance = harness.governance
         problems = examine(
             harness.workspace,
             composer=harness.composer,
@@ -42,6 +42,7 @@ def doctor(
             distrust=trust.reason,
             tracked=trust.tracked,
         )
+        problems = (*problems, *governance.examine(repair=repair))
     bad = any(problem.severity != "info" for problem in problems)
     data = {"problems": [problem.as_json() for problem in problems], "mended": list(mended)}
     return Reply(data, _text(mended, problems), Exit.PROBLEMS if bad else Exit.DONE)

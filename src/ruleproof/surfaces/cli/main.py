@@ -11,6 +11,7 @@ import typer
 from ruleproof.surfaces.cli import (
     approve,
     calibrate,
+    command,
     context,
     demo,
     doctor,
@@ -24,12 +25,14 @@ from ruleproof.surfaces.cli import (
     notice,
     notices,
     pause,
+    pool,
     propose,
     regress,
     report,
     review,
     revoke,
     rules,
+    search,
     simulate,
     status,
     tool,
@@ -61,6 +64,8 @@ COMMANDS: tuple[tuple[str, Verb], ...] = (
     ("approve", approve.approve),
     ("revoke", revoke.revoke),
     ("notice", notice.notice),
+    ("search", search.search),
+    ("command", command.command),
     ("doctor", doctor.doctor),
     ("tool", tool.tool),
     ("demo", demo.demo),
@@ -69,6 +74,7 @@ GROUPS: tuple[tuple[str, Verb, tuple[tuple[str, Verb], ...]], ...] = (
     ("notices", notices.notices, notices.COMMANDS),
     ("rules", rules.rules, rules.COMMANDS),
     ("evalset", evalset.evalset, evalset.COMMANDS),
+    ("pool", pool.pool, pool.COMMANDS),
 )
 """Name, what the bare name does, and the commands below it."""
 

@@ -32,28 +32,14 @@ def propose(
     It is written once and never changed, and it binds nothing: each person approves it on their own machine, or does
     not. Works without a workspace.
     """
+    from ruleproof.engine.slashcommand import said
+
     governance = governed()
     if text == "-":
         text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
     made = governance.propose(category, text, topics=topic or (), amends=amends)
     notes = (governance.project.note,) if governance.project.note else ()
     return Reply(value_of(made), paragraph(said(made)), notes=tuple(map(str.capitalize, notes)))
-
-
-def said(made: Proposed) -> str:
-    """What came of a proposal, in words."""
-    rule, checked = made.rule, made.checked
-    if not made.created:
-        return f"{rule.id} says exactly this; nothing was written."
-    parts = [f"{rule.id} is proposed ({checked.tokens} of {checked.cap} tokens). It binds nothing before approval."]
-    if checked.redacted:
-        parts.append(f"Redacted before it was written: {', '.join(checked.redacted)}.")
-    if checked.near:
-        parts.append(
-            "Nearly the same: " + ", ".join(f"{rule} ({share} % of its words)" for rule, share in checked.near) + "."
-        )
-    parts += [f"It {sign.message}." for sign in checked.signs]
-    return " ".join(parts)
 
 
 def value_of(made: Proposed) -> dict[str, object]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import typer
+
 from ruleproof.surfaces.cli.approve import ByToken, Id, Token
 from ruleproof.surfaces.cli.governing import ask, from_stdin, governed
 from ruleproof.surfaces.cli.output import Output, Reply
@@ -15,8 +17,11 @@ def revoke(out: Output, rule_id: Id, token: Token = False, by_token: ByToken = F
     Like approving it needs a person at a terminal, or a one-time token. The rule's file stays, and other machines
     decide for themselves.
     """
-    import typer
+    return revoked(out, rule_id, token=token, by_token=by_token)
 
+
+def revoked(out: Output, rule_id: str, *, token: bool = False, by_token: bool = False) -> Reply:
+    """Let a person decide, or take a token's word."""
     from ruleproof.core.approval import Decision
 
     if token and by_token:
