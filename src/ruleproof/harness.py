@@ -26,7 +26,6 @@ from ruleproof.core.context import Context, Settings
 from ruleproof.core.continuation import Chapter
 from ruleproof.core.evidence.replay import best_scores
 from ruleproof.core.score import Report, Score, checked_cost, checked_value
-from ruleproof.core.trial import unit_of
 from ruleproof.core.verdict import Verdict
 from ruleproof.edge import fs
 from ruleproof.edge.evalsetdir import EvalSetDir
@@ -174,7 +173,7 @@ class Harness:
             return replayed
         session_id = session_id or _now.get()
         try:
-            made = self.composer.context(task_hint, unit_of(session_id, task_id))
+            made = self.composer.context(task_hint, self._exposures.unit(session_id, task_id))
         except Exception:
             log.exception("composing the context failed; it is empty")
             return Context("")

@@ -16,6 +16,7 @@ from ruleproof.core.evidence.pretest import false_promotion_chance
 from ruleproof.core.evidence.summary import summary
 from ruleproof.core.trial import Baseline, TrialState
 from ruleproof.harness import Harness
+from ruleproof.testing import FixedSystem
 
 Open = Callable[..., Harness]
 Log = Callable[[str], list[dict[str, Any]]]
@@ -70,7 +71,7 @@ def test_e2_a_baseline_that_cannot_be_is_taken_as_none() -> None:
 
 
 def test_e2_an_anytime_verdict_names_arms_effect_interval_chance_grade_and_costs(open_harness: Open) -> None:
-    harness = open_harness(**ANYTIME)
+    harness = open_harness(**ANYTIME, system=FixedSystem())
     rule = harness.rules.add("One.", metric=M)
     for number in range(12):
         shown = rule.id in harness.context(session_id=f"s{number}").rules

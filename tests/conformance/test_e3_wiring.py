@@ -25,7 +25,7 @@ ANYTIME: dict[str, Any] = {"rule_trial_policy": "anytime", "rule_holdout": 0.5, 
 
 @pytest.fixture
 def anytime(open_harness: Open) -> Harness:
-    return open_harness(**ANYTIME)
+    return open_harness(**ANYTIME, system=FixedSystem())
 
 
 def arm(harness: Harness, rule_id: str, unit: str) -> str:
@@ -130,6 +130,31 @@ def test_e3_a_task_is_the_unit_where_no_session_is_known(anytime: Harness) -> No
     told = anytime.workspace.refresh_trials().told(rule.id)
     assert [one.arm for one in told] == ["withheld", "withheld", "shown", "shown"]
     assert all(one.value == 0.9 for one in told), "a task is one unit"
+
+
+def test_e3_a_session_that_began_with_the_context_of_its_task_keeps_those_coins(open_harness: Open) -> None:
+    harness = open_harness(**ANYTIME)
+    rule = harness.rules.add("One.", metric="m")
+    task = units(harness, rule.id, "withheld", 1)[0]
+    session = next(name for name in (f"t{n}" for n in range(99)) if arm(harness, rule.id, name) == "shown")
+    assert rule.id in harness.context(task_id=task).withheld
+    with harness.turn(session, task_id=task):
+        assert rule.id in harness.context().withheld
+    later = open_harness(**ANYTIME)
+    later.workspace.refresh_trials()
+    assert rule.id in later.context(session_id=session, task_id=task).withheld
+    later.report(session, {"m": 0.9}, task_id=task)
+    assert [(one.unit, one.arm) for one in later.workspace.refresh_trials().told(rule.id)] == [(task, "withheld")]
+
+
+def test_e3_a_session_with_a_context_of_its_own_is_its_own_unit_whatever_its_task_got(anytime: Harness) -> None:
+    rule = anytime.rules.add("One.", metric="m")
+    task = units(anytime, rule.id, "withheld", 1)[0]
+    session = next(name for name in (f"t{n}" for n in range(99)) if arm(anytime, rule.id, name) == "shown")
+    anytime.context(session_id=session, task_id=task)
+    anytime.context(task_id=task)
+    anytime.report(session, {"m": 0.9}, task_id=task)
+    assert [(one.unit, one.arm) for one in anytime.workspace.refresh_trials().told(rule.id)] == [(session, "shown")]
 
 
 def test_e3_without_a_unit_nothing_is_withheld_nothing_counts_and_one_warning_is_said(
@@ -289,10 +314,10 @@ def test_e3_a_helpful_rule_is_promoted_a_harmful_one_retired_and_a_useless_one_n
 
 
 def test_e3_a_restart_in_the_middle_changes_nothing(open_harness: Open) -> None:
-    harness = open_harness(**ANYTIME, circuit_breaker_max_notices=1)
+    harness = open_harness(**ANYTIME, circuit_breaker_max_notices=1, system=FixedSystem())
     rule = harness.rules.add("One.", metric="outcome")
     simulated(harness, rule.id, 0.05, 60, seed=1)
-    other = open_harness(**ANYTIME, circuit_breaker_max_notices=1)
+    other = open_harness(**ANYTIME, circuit_breaker_max_notices=1, system=FixedSystem(seed="other"))
     simulated(other, rule.id, 0.05, 60, seed=2, first=60)
     found = [decide(one) for one in (harness, other, open_harness(**ANYTIME))]
     assert found[0] == found[1] == found[2]
@@ -308,7 +333,7 @@ def test_e3_not_yet_says_how_many_more_sessions(anytime: Harness) -> None:
 
 
 def test_e3_inconclusive_is_a_verdict_and_its_text_may_be_tried_again(open_harness: Open, log: Log) -> None:
-    harness = open_harness(**ANYTIME, rule_trial_most_sessions=20, circuit_breaker_max_notices=1)
+    harness = open_harness(**ANYTIME, rule_trial_most_sessions=20, circuit_breaker_max_notices=1, system=FixedSystem())
     rule = harness.rules.add("One.", metric="outcome")
     simulated(harness, rule.id, 0.0, 30, seed=4)
     now = harness.rules.get(rule.id)

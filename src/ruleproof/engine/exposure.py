@@ -10,12 +10,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping
+from typing import TypeVar
 
 from ruleproof.codec.records import exposure_to
 from ruleproof.core.context import Context
 from ruleproof.core.trial import Exposure, unit_of
 from ruleproof.engine.workspace import Workspace
 
+T = TypeVar("T")
 log = logging.getLogger("ruleproof")
 MANY = 4096
 """Sessions, and tasks, that are remembered until they report."""
@@ -30,6 +32,7 @@ class Exposures:
         self._sessions: dict[str, dict[str, Exposure]] = {}
         self._tasks: dict[str, dict[str, Exposure]] = {}
         self._assumed: dict[str, Exposure] = {}
+        self._units: dict[str, str] = {}
         self._warned = False
 
     @property
@@ -37,6 +40,14 @@ class Exposures:
         """The rules that a context for nobody held."""
         with self._mutex:
             return frozenset(self._assumed)
+
+    def unit(self, session_id: str | None, task_id: str | None) -> str | None:
+        """What the coins of a context fall for. A session that began with its task's context keeps those coins."""
+        if session_id is None:
+            return unit_of(None, task_id)
+        with self._mutex:
+            known = self._units.get(session_id)
+        return known or self._workspace.trials.unit(session_id)
 
     def saw(self, made: Context, session_id: str | None, task_id: str | None) -> None:
         """A context was handed out."""
@@ -74,9 +85,11 @@ class Exposures:
         """A turn of the session began or ended: write down what is new about it."""
         trials = self._workspace.trials
         certain, unit = self._take(session_id, task_id)
-        rules = certain or dict(self._assumed)
+        if certain is None:
+            with self._mutex:
+                certain = dict(self._assumed)
         known = trials.exposures(session_id)
-        news = {rule: how for rule, how in rules.items() if _adds(known.get(rule), how)}
+        news = {rule: how for rule, how in certain.items() if _adds(known.get(rule), how)}
         if news:
             self._workspace.append_exposure(exposure_to(session_id, news, self._workspace.now(), unit))
 
@@ -87,18 +100,25 @@ class Exposures:
             self._workspace.append_exposure(exposure_to(session_id, certain, at, unit))
 
     def _take(self, session_id: str, task_id: str | None) -> tuple[Mapping[str, Exposure] | None, str]:
-        """What is certain of the session and not written yet, and what its coins were thrown for."""
+        """What is certain of the session and not written yet, and what its coins were thrown for.
+
+        The context of a task belongs to the first session that says it works on it and asked for none of its own.
+        """
         with self._mutex:
+            unit = self._units.get(session_id) or self._workspace.trials.unit(session_id)
             found = self._sessions.pop(session_id, None)
-            if found is not None or task_id is None:
-                return found, session_id
-            return self._tasks.get(task_id), task_id
+            if found is None and task_id is not None and not self._workspace.trials.exposures(session_id):
+                found = self._tasks.pop(task_id, None)
+                if found is not None:
+                    unit = self._units[session_id] = task_id
+                    _bound(self._units)
+            return found, unit
 
 
 def _adds(known: Exposure | None, how: Exposure) -> bool:
     return known != how and known != "shown" and not (known == "withheld" and how == "assumed")
 
 
-def _bound(table: dict[str, dict[str, Exposure]]) -> None:
+def _bound(table: dict[str, T]) -> None:
     while len(table) > MANY:
         table.pop(next(iter(table)))

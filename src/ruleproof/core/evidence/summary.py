@@ -36,26 +36,26 @@ def _arm(evidence: Mapping[str, object], name: str) -> str:
     arm = evidence.get(name)
     if not isinstance(arm, dict) or not isinstance(arm.get("counted"), int):
         return ""
-    mean = _number(arm.get("mean"))
+    mean = number(arm.get("mean"))
     missing = arm.get("missing")
     lost = f", {missing} without a score" if isinstance(missing, int) and missing else ""
     return f"{'-' if mean is None else f'{mean:.2f}'} over {arm['counted']}{lost}"
 
 
 def _effect(evidence: Mapping[str, object]) -> str:
-    effect, interval = _number(evidence.get("effect")), evidence.get("interval")
+    effect, interval = number(evidence.get("effect")), evidence.get("interval")
     if effect is None:
         return ""
-    limits = [_number(limit) for limit in interval] if isinstance(interval, (list, tuple)) else []
+    limits = [number(limit) for limit in interval] if isinstance(interval, (list, tuple)) else []
     low, high = limits if len(limits) == 2 else (None, None)
     return f"effect {effect:+.2f}" + (f" [{low:+.2f}, {high:+.2f}]" if low is not None and high is not None else "")
 
 
 def _chance(evidence: Mapping[str, object]) -> str:
-    chance = _number(evidence.get("chance"))
+    chance = number(evidence.get("chance"))
     if chance is not None:
         return f"chance that a useless rule shows as much: at most {chance:.2g}"
-    chance = _number(evidence.get("chance_useless_passes"))
+    chance = number(evidence.get("chance_useless_passes"))
     return f"chance that a useless rule passes this gate: {chance:.2g}" if chance is not None else ""
 
 
@@ -64,7 +64,8 @@ def _more(evidence: Mapping[str, object]) -> str:
     return f"about {needed} more sessions at this effect" if isinstance(needed, int) else ""
 
 
-def _number(value: object) -> float | None:
+def number(value: object) -> float | None:
+    """A finite number, else None; a boolean is none."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
         return None
     return float(value)

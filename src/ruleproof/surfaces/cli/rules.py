@@ -81,6 +81,7 @@ def show(rule_id: Id) -> Reply:
             ("notice", rule.source_notice_id),
             ("reason", rule.reason or None),
             ("evidence", harness.evidence.line(rule) or None),
+            ("since then", "not monitored: it is withheld from nobody" if rule.status == "active" else None),
             ("digest", rule.digest),
         ]
         data = {"rule": value_of(harness, rule), "evidence": dict(harness.rules.evidence(rule.id))}

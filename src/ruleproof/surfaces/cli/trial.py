@@ -90,7 +90,7 @@ def one(rule_id: str) -> Reply:
         "evidence": note,
         "figures": dict(found),
     }
-    return Reply(data, _text(rule, state, needed, note))
+    return Reply(data, _text(rule, state, needed, note, _effects(found)))
 
 
 def _note(state: TrialState, found: Mapping[str, object]) -> str:
@@ -104,7 +104,24 @@ def _note(state: TrialState, found: Mapping[str, object]) -> str:
     return f"Evidence: {summary(found) or 'none: nothing was counted that can be compared'}."
 
 
-def _text(rule: Rule, state: TrialState, needed: int, note: str) -> str:
+def _effects(found: Mapping[str, object]) -> str:
+    """What the rule buys and costs: every metric and cost of both arms; empty without arms."""
+    from ruleproof.core.evidence.summary import number
+
+    rows = found.get("rows")
+    lines = [
+        (
+            str(row.get("name")),
+            str(row.get("kind")),
+            *(number(row.get(key)) for key in ("shown", "withheld", "difference")),
+        )
+        for row in (rows if isinstance(rows, (list, tuple)) else ())
+        if isinstance(row, dict)
+    ]
+    return table(("what", "kind", "shown", "withheld", "difference"), lines) if lines else ""
+
+
+def _text(rule: Rule, state: TrialState, needed: int, note: str, effects: str) -> str:
     left = max(0, needed - len(state.observed))
     more = (
         f"{left} more until the verdict"
@@ -139,7 +156,7 @@ def _text(rule: Rule, state: TrialState, needed: int, note: str) -> str:
         parts.append(table(("session that counts", "saw the rule", "alerted"), rows))
     if state.uncounted:
         parts.append(table(("session that does not count", "why"), list(state.uncounted.items())))
-    parts.append(paragraph(note))
+    parts += [part for part in (effects, paragraph(note)) if part]
     return "\n\n".join([*parts, paragraph(BIAS)] if state.policy == "fixed" else parts)
 
 
