@@ -9,11 +9,14 @@ import pytest
 from tests.surfaces.cliterminal import HARMFUL, HOSTILE, Cli
 from tests.surfaces.test_cli_help import VERBS
 
+import ruleproof.governance as governance
+from ruleproof.core.projectkey import project_key
 from ruleproof.surfaces.cli.layout import WIDTH, width
 
 SESSION = "s \u202e\u2066evil\x7f"[:2] + "予約" * 30
 NOTICE = "n-20260703T053511123456-f2019e57"
 CASE = "c-0123456789"
+PROJECT = project_key(None, "", "p").key
 
 
 def notice(name: str = NOTICE) -> dict[str, object]:
@@ -74,10 +77,32 @@ def case() -> dict[str, object]:
     }
 
 
+POOL_RULE = f"""---
+number: {HOSTILE}
+kind: rule
+category: {HOSTILE}
+title: {HOSTILE}
+status: {HOSTILE}
+sourceSession: {HOSTILE}
+authoredAt: {HOSTILE}
+topics: [{HOSTILE}]
+evidence: {{"x": "{HOSTILE.replace(chr(34), "")}"}}
+---
+flights {HOSTILE}
+"""
+
+
 @pytest.fixture
-def hostile(cli: Cli) -> Cli:
-    """A workspace in which every text is hostile, as a foreign program could have left it."""
+def hostile(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """A workspace and pool rules in which every text is hostile, as a foreign program could have left them."""
     root = cli.folder / ".ruleproof"
+    base = cli.folder / "state"
+    monkeypatch.setattr(governance, "default_base", lambda: base)
+    monkeypatch.setenv("HARNESS_PROJECT_KEY", "p")
+    pool_rules = base / "checkouts" / PROJECT / "rules" / PROJECT / "hA"
+    pool_rules.mkdir(parents=True, mode=0o700)
+    (pool_rules / "001-a.md").write_text(POOL_RULE, encoding="utf-8", errors="replace")
+    (pool_rules / "002-b.md").write_bytes(HOSTILE.encode("utf-8", "surrogatepass"))
     records = [rule("r-0123456789", "candidate"), rule("r-1111111111", "active"), rule("r-2222222222", "retired")]
     records.append({**rule("r-3333333333", "active"), "status": HOSTILE})
     (root / "rules.jsonl").write_text("".join(json.dumps(value) + "\n" for value in records), encoding="utf-8")
@@ -138,15 +163,26 @@ LINES: tuple[tuple[str, ...], ...] = (
     ("evalset", "attach", CASE, "--prompt", "予約"),
     ("evalset", "remove", CASE),
     ("regress", "--sample", "5", "--junit", "regress.xml"),
+    ("propose", "flights", "Check the 運賃 rules before a change."),
+    ("review",),
+    ("approve", "hA/001"),
+    ("revoke", "hA/001"),
+    ("notice", "--title", "予約\u202e"),
+    ("search", "evil flights"),
+    ("command", "/chapters-rule list"),
+    ("pool",),
+    ("pool", "link", "nowhere"),
+    ("pool", "sync"),
+    ("pool", "status"),
 )
-WHOLE = ("context", "demo")
-"""Prints a context as an agent gets it, whatever the width of its lines."""
+WHOLE = ("context", "demo", "notice", "command")
+"""Prints a text as an agent or a host gets it, whatever the width of its lines."""
 
 
 def test_every_command_is_run_below() -> None:
     tried = {
         line[:2]
-        if line[0] in ("rules", "notices", "evalset") and line[1:] and not line[1].startswith("-")
+        if line[0] in ("rules", "notices", "evalset", "pool") and line[1:] and not line[1].startswith("-")
         else line[:1]
         for line in LINES
     }
@@ -190,7 +226,7 @@ def test_json_is_one_harmless_document_that_says_how_it_went(line: tuple[str, ..
 @pytest.mark.parametrize("line", [line for line in LINES if line[:1] != ("init",)], ids=" ".join)
 def test_looking_twice_says_the_same(line: tuple[str, ...], hostile: Cli) -> None:
     """What only looks changes nothing: the files stay byte for byte."""
-    if line[0] in ("trust", "ingest", "report", "pause", "forget", "demo", "regress") or line[:2] in (
+    if line[0] in ("trust", "ingest", "report", "pause", "forget", "demo", "regress", "propose") or line[:2] in (
         ("notices", "ack"),
         ("rules", "add"),
         ("rules", "retire"),
