@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.core.text_cases import FORGERIES, HARMLESS
 from ruleproof.core.context import FOOTER, HEADER
 from ruleproof.core.render import MARKER, PROVISIONAL, Progress, entry, render
 from ruleproof.core.rule import Rule
+from ruleproof.core.score import Score
 from ruleproof.core.secrets import redact, redact_json
 from ruleproof.core.text import LINE_BREAKS, hidden_code_points, normalise, one_line, sanitize_text
 from ruleproof.errors import Refused
@@ -72,6 +74,19 @@ def test_r6_a_credential_never_reaches_the_disk_and_a_mention_does(harness: Harn
     written = b"".join(file.read_bytes() for file in root.rglob("*") if file.is_file())
     assert token.encode() not in written
     assert b"sk-XXXX" in written
+
+
+def test_r6_a_credential_in_a_tag_or_in_the_reason_of_a_score_never_reaches_the_disk(root: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8" * 2 + "i9J0"
+    said = [Score("healthy", 0.9, reason=f"it used {token}"), Score("broken", 0.1, reason=f"it used {token}")]
+    with closing(Harness.create(harness_root=root, evaluator=lambda turn: said)) as harness:
+        rule = harness.rules.add("Check twice.", tags=[token, f"{'a' * 160} {token}", "refund"])
+        harness.on_turn_end({"session_id": "s"})
+        assert harness.wait("s") is not None
+    written = b"".join(file.read_bytes() for file in root.rglob("*") if file.is_file()).lower()
+    assert token.lower().encode() not in written and token[:20].lower().encode() not in written
+    assert rule.tags[0] == "[redacted:github-token]" and "refund" in rule.tags
+    assert b"it used [redacted:github-token]" in written
 
 
 def test_r6_a_rule_that_poses_as_a_system_message_is_shown_as_data(harness: Harness) -> None:

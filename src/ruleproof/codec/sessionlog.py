@@ -11,7 +11,9 @@ from ruleproof.codec.reading import count, mapping, maybe_text, number, text, te
 from ruleproof.core.notice import Notice
 from ruleproof.core.problems import Problem
 from ruleproof.core.score import DEFAULT_THRESHOLD, Report, Score, Source
+from ruleproof.core.secrets import redact
 from ruleproof.core.sessions import Did, IngestDone, Ingested, Released, Reported, SessionRecord
+from ruleproof.core.text import sanitize_text
 
 _DID = frozenset(get_args(Did))
 _SOURCES = frozenset(get_args(Source))
@@ -113,7 +115,7 @@ def scores_from(value: object) -> tuple[Score, ...]:
 def _score_to(score: Score) -> dict[str, object]:
     record: dict[str, object] = {"value": score.value, "threshold": score.threshold, "source": score.source}
     if score.reason:
-        record["reason"] = score.reason
+        record["reason"] = sanitize_text(redact(str(score.reason))[0])
     return record
 
 

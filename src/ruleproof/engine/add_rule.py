@@ -127,7 +127,7 @@ def checked_text(text: str, name: str, max_len: int) -> tuple[str, tuple[str, ..
 def _harmless(tags: Sequence[str]) -> tuple[str, ...]:
     if isinstance(tags, str) or not all(isinstance(tag, str) for tag in tags):
         raise Refused("Tags are a list of texts.", hint='For example tags=["payment", "retry"].')
-    return tuple(one_line(tag, 200) for tag in tags)
+    return tuple(one_line(redact(tag)[0], 200) for tag in tags)
 
 
 def _start(
