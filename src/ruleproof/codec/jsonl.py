@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from math import isfinite
 
 from ruleproof.core.problems import Problem
 from ruleproof.errors import Refused
@@ -44,13 +45,16 @@ def decode_line(raw: bytes, where: str) -> dict[str, object] | Problem | None:
     """The object of one line; None for a blank line; a Problem naming `where` for anything else."""
     line = raw.strip()
     if line.startswith(b"\xef\xbb\xbf"):
-        line = line[3:]
+        line = line[3:].lstrip()
     if not line:
         return None
     if len(line) > MAX_LINE:
         return Problem("oversize-line", f"{len(line)} bytes in one line; at most {MAX_LINE} are read", where)
     try:
-        value = _decode(line.decode("utf-8", "surrogatepass"))
+        found = line.decode("utf-8", "surrogatepass")
+        value, end = (_decode_checked if _HUGE.search(line) else _decode)(found)
+        if end != len(found):
+            return Problem(*_broken(line), where)
     except UnicodeDecodeError as error:
         return Problem("bad-encoding", f"not UTF-8 (byte {error.start}); the line is skipped", where)
     except (ValueError, RecursionError):
@@ -70,5 +74,15 @@ def _constant(name: str) -> float:
     raise ValueError(name)
 
 
-_decode = json.JSONDecoder(parse_constant=_constant).decode
-"""Made once: `json.loads` makes a decoder for every call that has an option."""
+def _finite(text: str) -> float:
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(text)
+    return value
+
+
+_HUGE = re.compile(rb"[eE]\+?\d{3}|\d{300}")
+"""What a number must hold to be too large for a float: such a line is decoded with a check of every number."""
+_decode_checked = json.JSONDecoder(parse_constant=_constant, parse_float=_finite).raw_decode
+_decode = json.JSONDecoder(parse_constant=_constant).raw_decode
+"""Made once, and without a search for white space around the value: a stripped line has none."""

@@ -17,7 +17,7 @@ from ruleproof.core.ids import is_rule_id, shown
 from ruleproof.core.problems import Problem
 from ruleproof.core.rule import NOTHING, STATUSES, Rule
 from ruleproof.core.rulebook import PauseAll, Record, Tombstone
-from ruleproof.core.trial import Baseline, Exposure, Observation, Policy, Told, TrialState
+from ruleproof.core.trial import Baseline, Exposure, Observation, Policy, Told, TrialState, Uncounted
 
 _RULE_KEYS = frozenset(
     (
@@ -34,6 +34,8 @@ _TRIAL_KEYS = frozenset(
 )
 _EXPOSURES = frozenset(get_args(Exposure))
 _TEXT_KEYS = ("created_at", "rationale", "source_notice_id", "metric", "event", "reason", "at", "author")
+_NOT_ASKED = cast("Mapping[str, Uncounted]", NOTHING)
+"""Which sessions did not count is asked of the fold, never stored."""
 _TEXT, _TEXT_OR_NULL = {str}, {str, type(None)}
 
 
@@ -153,7 +155,7 @@ def trial_from(value: Mapping[str, object]) -> TrialState:
         tuple(observed),
         tuple([session for session in breached if session in observed]) if breached else (),
         cast("Mapping[str, Exposure]", _words(exposures, _EXPOSURES) if exposures else NOTHING),
-        {},  # what did not count is asked of the fold
+        _NOT_ASKED,
         count(get("replay_attempts")),
         text(get("verdict")),
         NOTHING if value.keys() <= _TRIAL_KEYS else {k: v for k, v in value.items() if k not in _TRIAL_KEYS},

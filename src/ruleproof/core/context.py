@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Literal
 
 from ruleproof.core.render import Renderer, render
@@ -81,12 +82,16 @@ class InForce:
     @classmethod
     def of(cls, actives: Iterable[Rule], candidates: Iterable[Rule]) -> InForce:
         """From live rules; those that are paused or wait for a person are left out."""
-        ordered = sorted((rule for rule in actives if rule.in_force), key=lambda rule: rule.id)
+        ordered = sorted([rule for rule in actives if not (rule.paused or rule.held)], key=attrgetter("id"))
         return cls(
-            tuple(rule for rule in ordered if not rule.tags),
-            tuple(rule for rule in ordered if rule.tags),
-            tuple(rule for rule in candidates if rule.in_force),
+            tuple([rule for rule in ordered if not rule.tags]),
+            tuple([rule for rule in ordered if rule.tags]),
+            tuple([rule for rule in candidates if not (rule.paused or rule.held)]),
         )
+
+    def with_candidates(self, candidates: Iterable[Rule]) -> InForce:
+        """The same active rules, the very same groups of them, beside these candidates."""
+        return replace(self, candidates=InForce.of((), candidates).candidates)
 
     def withheld_from(self, unit: str | None) -> frozenset[str]:
         """The candidates that the unit must not see; none where nobody knows the unit."""
@@ -139,7 +144,9 @@ def _context(
 ) -> Context:
     actives = (*rules.globals, *chosen)
     omitted = len(rules.tagged) - len(chosen)
-    text = render(renderer.entries(actives), renderer.entries(rules.candidates), omitted)
+    whole = chosen is rules.tagged
+    lines = renderer.block(rules.globals, rules.tagged) if whole else renderer.entries(actives)
+    text = render(lines, renderer.entries(rules.candidates), omitted)
     parts = [f"{HEADER}\n{INTRO}", text, PROTOCOL, *([banner_line(banner)] if banner.pending else [])]
     framed = "\n\n".join(parts) + f"\n{FOOTER}\n"
     return Context(framed, tuple(rule.id for rule in (*actives, *rules.candidates)), omitted, count=count)

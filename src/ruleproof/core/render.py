@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import is_
 
 from ruleproof.core.rule import Rule
 from ruleproof.core.text import one_line
@@ -55,7 +57,8 @@ These rules were written from this agent's own failures. Extend them through the
 )
 
 _WHEN = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?([+-]\d\d:\d\d|Z)?")
-MAX_TEXT = 2000
+MAX_TEXT = 200_000
+"""Stored texts are bounded when they are added; what stands in a file beyond this is no rule of ours."""
 MAX_LABEL = 160
 
 
@@ -115,6 +118,7 @@ class Renderer:
     def __init__(self, progress: Callable[[Rule], Progress], evidence: Callable[[Rule], str] | None = None) -> None:
         self._progress, self._evidence = progress, evidence
         self._kept: dict[str, tuple[Rule, tuple[Progress | None, str], str]] = {}
+        self._block: tuple[tuple[tuple[Rule, ...], ...], list[str]] = ((), [])
 
     def entry(self, rule: Rule) -> str:
         """`entry(rule)` with the progress of a candidate, and its evidence if that is to be rendered."""
@@ -131,9 +135,21 @@ class Renderer:
         """The entries of several rules, in order."""
         return [self.entry(rule) for rule in rules]
 
+    def block(self, *groups: tuple[Rule, ...]) -> list[str]:
+        """The entries of whole groups of active rules in one piece, kept as long as the groups are the same."""
+        if self._evidence is not None:
+            return self.entries(chain(*groups))
+        known, block = self._block
+        if len(known) != len(groups) or not all(map(is_, known, groups)):
+            lines = self.entries(chain(*groups))
+            block = ["\n".join(lines)] if lines else []
+            self._block = groups, block
+        return block
+
     def clear(self) -> None:
         """Forget every kept line."""
         self._kept.clear()
+        self._block = (), []
 
 
 def _when(stamp: str) -> str:

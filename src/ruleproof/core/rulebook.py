@@ -7,10 +7,10 @@ costs no walk over it.
 
 from __future__ import annotations
 
-from bisect import insort
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 
 from ruleproof.core.lifecycle import may_follow
 from ruleproof.core.problems import Problem
@@ -37,6 +37,7 @@ class Tombstone:
 
 
 Record = Rule | PauseAll | Tombstone
+_age = attrgetter("created_at", "id")
 MAX_PROBLEMS = 1000
 RECENT = 256
 
@@ -50,9 +51,10 @@ class Rulebook:
         self.tombstones: dict[str, Tombstone] = {}
         self.all_paused = False
         self.version = 0
+        self.active_version = 0
+        """Grows with every record that changed an active rule, or which rules are active."""
         self.recent: deque[tuple[Rule, Status | None]] = deque(maxlen=RECENT)
-        """The last rule records of the file, each with the status before it: only their journal events can be missing."""
-        self._order: list[tuple[str, str]] = []
+        """The file's last rule records, each with the status before it: only their journal events can be missing."""
         self._candidates: dict[str, Rule] = {}
         self._active: dict[str, Rule] = {}
         self._normal: dict[str, str] | None = None
@@ -80,7 +82,6 @@ class Rulebook:
 
     def _feed_rule(self, rule: Rule, where: str) -> None:
         before = self.rules.get(rule.id)
-        self.recent.append((rule, before.status if before else None))
         if rule.status == "unknown":
             self.complain(
                 Problem("unknown-status", f"rule {rule.id} has an unknown status; it is not in force", where),
@@ -103,19 +104,16 @@ class Rulebook:
 
     def _put(self, before: Rule | None, rule: Rule) -> None:
         self.rules[rule.id] = rule
+        self.recent.append((rule, before.status if before else None))
         self.version += 1
-        if before is None:
-            key = (rule.created_at, rule.id)
-            if self._order and key < self._order[-1]:
-                insort(self._order, key)
-            else:
-                self._order.append(key)
-        self._candidates.pop(rule.id, None)
-        self._active.pop(rule.id, None)
+        if before is not None:
+            self._candidates.pop(rule.id, None)
+            self.active_version += self._active.pop(rule.id, None) is not None
         if rule.status == "candidate":
             self._candidates[rule.id] = rule
         elif rule.status == "active":
             self._active[rule.id] = rule
+            self.active_version += 1
         if self._normal is not None:
             self._remember(rule)
         for watcher in self._watchers:
@@ -130,9 +128,9 @@ class Rulebook:
         """The rule, whatever its status."""
         return self.rules.get(rule_id)
 
-    def all(self) -> Iterator[Rule]:
+    def all(self) -> list[Rule]:
         """Every rule by (created_at, id)."""
-        return (self.rules[rule_id] for _, rule_id in self._order)
+        return sorted(self.rules.values(), key=_age)
 
     @property
     def live_count(self) -> int:
@@ -179,10 +177,6 @@ class Rulebook:
 def retired_by_evidence(rule: Rule) -> bool:
     """Whether a verdict, and not a person's or an agent's wish, retired the rule."""
     return rule.status == "retired" and rule.trial is not None and rule.trial.verdict.startswith("retired:")
-
-
-def _age(rule: Rule) -> tuple[str, str]:
-    return rule.created_at, rule.id
 
 
 def _illegal(before: Rule | None, rule: Rule, where: str) -> Problem:

@@ -18,8 +18,9 @@ from ruleproof.core.rule import Rule
 from ruleproof.core.rulebook import Rulebook
 from ruleproof.core.tokencount import estimate_tokens
 from ruleproof.core.trial import TrialFold
-from ruleproof.engine.workspace import Workspace
+from ruleproof.engine.workspace import Workspace, collector_paused
 
+LIVE = ("active", "candidate")
 MOST_KEPT = 64
 """Contexts of one moment, one for each set of rules that was withheld."""
 
@@ -53,25 +54,33 @@ class Composer:
         self._count = count
         self._paused = paused
         self._renderer = Renderer(self._progress, evidence)
-        self._index: Index | None = None
-        self._kept: tuple[object, dict[frozenset[str], Context]] | None = None
-        self._in_force: tuple[object, InForce] | None = None
         workspace.on_new_rulebook.append(lambda _: self._start_anew())
+        self._start_anew()
 
     def _start_anew(self) -> None:
-        self._index = None
-        self._kept = self._in_force = None
+        self._index: Index | None = None
+        self._has_retired = False
+        self._kept: tuple[object, dict[frozenset[str], Context]] | None = None
+        self._in_force: tuple[object, InForce] | None = None
+        self._actives: tuple[object, InForce] | None = None
         self._renderer.clear()
 
-    def index(self) -> Index:
-        """The index over every rule, following the rulebook."""
+    def index(self, statuses: Sequence[str] = LIVE) -> Index:
+        """The index over the live rules, following the rulebook; over all of them once others were asked for."""
         with self.workspace.mutex:
             book = self.workspace.refresh()
+            others = not set(statuses).issubset(LIVE)
             if self._index is None:
-                self._index = Index()
-                self._index.load(book.all())
-                book.watch(self._index.change)
+                book.watch(self._follow)
+            if self._index is None or (others and not self._has_retired):
+                self._index, self._has_retired = Index(), others
+                with collector_paused(len(book)):
+                    self._index.load(book.all() if others else (*book.active(), *book.candidates()))
             return self._index
+
+    def _follow(self, before: Rule | None, rule: Rule) -> None:
+        if self._index is not None and (self._has_retired or rule.live or (before is not None and before.live)):
+            self._index.change(before, rule)
 
     def context(self, task_hint: str | None = None, unit: str | None = None) -> Context:
         """The context of now, for the `unit` that gets it (`trial.unit_of`); empty without trust."""
@@ -123,9 +132,15 @@ class Composer:
         """The rules in force now; nothing while everything is paused. Kept until the rulebook changes."""
         book = self.workspace.refresh()
         if self._in_force is None or self._in_force[0] != (book, book.version):
-            rules = InForce() if book.all_paused or self._paused else InForce.of(book.active(), book.candidates())
+            paused = book.all_paused or self._paused
+            rules = InForce() if paused else self._active_groups(book).with_candidates(book.candidates())
             self._in_force = (book, book.version), rules
         return self._in_force[1]
+
+    def _active_groups(self, book: Rulebook) -> InForce:
+        if self._actives is None or self._actives[0] != (book, book.active_version):
+            self._actives = (book, book.active_version), InForce.of(book.active(), ())
+        return self._actives[1]
 
     def _rank(self, query: Sequence[str], limit: int) -> list[Ranked]:
         return self.index().rank(query, limit, statuses=("active",), tagged_only=True, in_force=True)
@@ -149,12 +164,13 @@ class Composer:
             self.workspace.refresh_trials()
             rules = self.in_force()
             candidates = self._renderer.entries(rules.candidates)
-        return render(self._renderer.entries((*rules.globals, *rules.tagged)), candidates) + "\n"
+            actives = self._renderer.block(rules.globals, rules.tagged)
+        return render(actives, candidates) + "\n"
 
     def search(self, text: str, *, limit: int, statuses: Sequence[str]) -> list[Ranked]:
         """Rules by relevance to `text`; those without a word in common are left out, unless `text` has no word."""
         query = query_tokens(text)
-        ranked = self.index().rank(query, max(0, limit), statuses=statuses)
+        ranked = self.index(statuses).rank(query, max(0, limit), statuses=statuses)
         return [found for found in ranked if found.score] if query else ranked
 
     def explain(self, rule_id: str, task_hint: str | None = None) -> Explanation:

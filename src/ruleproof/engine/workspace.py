@@ -36,7 +36,7 @@ from ruleproof.core.sessions import SessionFold
 from ruleproof.core.trial import TrialFold, TrialState
 from ruleproof.engine.ports import Log, Ports
 
-_MANY_LINES = 1000
+_MANY = 1000
 
 
 def _event_of(before: Status | None, after: Status) -> str:
@@ -49,15 +49,21 @@ def _event_of(before: Status | None, after: Status) -> str:
 
 
 @contextmanager
-def _collector_paused(lines: int) -> Iterator[None]:
-    """No cyclic garbage collection while many lines are folded: no cycle is made, and each pass would walk it all."""
-    pause = lines > _MANY_LINES and gc.isenabled()
+def collector_paused(things: int) -> Iterator[None]:
+    """No cyclic garbage collection while many things are read in: no cycle is made, and each pass would walk it all.
+
+    What was made joins the old generation without such a walk, unless the program keeps a permanent one of its own.
+    """
+    pause = things > _MANY and gc.isenabled()
     if pause:
         gc.disable()
     try:
         yield
     finally:
         if pause:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
@@ -188,7 +194,7 @@ class Workspace:
         if batch.fresh:
             self.problems.pop(name, None)
             restart()
-        with _collector_paused(len(batch.lines)):
+        with collector_paused(len(batch.lines)):
             for number, raw in batch.lines:
                 where = f"{name}:{number}"
                 value = decode_line(raw, where)
