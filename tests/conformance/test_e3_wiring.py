@@ -141,7 +141,6 @@ def test_e3_a_session_that_began_with_the_context_of_its_task_keeps_those_coins(
     with harness.turn(session, task_id=task):
         assert rule.id in harness.context().withheld
     later = open_harness(**ANYTIME)
-    later.workspace.refresh_trials()
     assert rule.id in later.context(session_id=session, task_id=task).withheld
     later.report(session, {"m": 0.9}, task_id=task)
     assert [(one.unit, one.arm) for one in later.workspace.refresh_trials().told(rule.id)] == [(task, "withheld")]

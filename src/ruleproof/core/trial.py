@@ -172,9 +172,10 @@ class TrialFold:
 
     def tell(self, told: Told) -> None:
         """Fold what a report said to a trial of the anytime policy. A unit without a value is no observation."""
-        if self.is_told(told):
-            self._told.setdefault(told.rule_id, []).append(told)
-            self._valued.setdefault(told.rule_id, {})[told.unit] = told.value is not None
+        if not self.is_told(told):
+            return
+        self._told.setdefault(told.rule_id, []).append(told)
+        self._valued.setdefault(told.rule_id, {})[told.unit] = told.value is not None
         if told.value is not None:
             self.observe(Observation(told.rule_id, told.session_id, told.breached, told.arm))
 

@@ -47,7 +47,7 @@ class Exposures:
             return unit_of(None, task_id)
         with self._mutex:
             known = self._units.get(session_id)
-        return known or self._workspace.trials.unit(session_id)
+        return known or self._workspace.refresh_trials().unit(session_id)
 
     def saw(self, made: Context, session_id: str | None, task_id: str | None) -> None:
         """A context was handed out."""
