@@ -130,3 +130,28 @@ def test_a_forked_child_does_not_keep_its_parents_lock(tmp_path: Path) -> None:
     finally:
         os.close(write)
         os.waitpid(child, 0)
+
+
+def test_a_link_in_the_place_of_a_file_is_named_as_one(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    for step in (lambda: fs.append(tmp_path / "a", b"x\n"), lambda: fs.read_bytes(tmp_path / "a")):
+        with pytest.raises(StoreError, match="a is a symbolic link, and links are not followed"):
+            step()
+    assert not (tmp_path / "b").exists()
+
+
+def test_only_a_failed_write_speaks_of_what_was_acknowledged(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    with pytest.raises(StoreError) as read:
+        fs.read_bytes(tmp_path / "file" / "below")
+    with pytest.raises(StoreError, match="A file stands where a folder is needed") as written:
+        fs.mkdir(tmp_path / "file" / "below")
+    assert "acknowledged" not in str(read.value) and "nothing was acknowledged" in str(written.value)
+
+
+def test_an_append_needs_no_call_that_only_posix_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "pread")
+    (tmp_path / "a").write_bytes(b"torn")
+    fs.append(tmp_path / "a", b"one\n")
+    fs.append(tmp_path / "a", b"two\n")
+    assert (tmp_path / "a").read_bytes() == b"torn\none\ntwo\n"

@@ -41,7 +41,8 @@ class EvalSetDir:
 
     def read(self, case_id: str) -> EvalCase | None:
         """One case with its input, fresh from the disk; None where none can be read. Raises Refused for a bad id."""
-        file = self._load(f"{ids.component(case_id, 'case')}.json")
+        name = f"{ids.component(case_id, 'case')}.json"
+        file = None if fs.is_link(self.root) else self._load(name)
         return None if file is None else file.case
 
     def problems(self) -> list[Problem]:
@@ -68,12 +69,14 @@ class EvalSetDir:
         return there
 
     def _path(self, case_id: str) -> Path:
+        fs.refuse_links(self.root)
         return self.root / f"{ids.component(case_id, 'case')}.json"
 
     def _look(self) -> dict[str, _File]:
         """The folder as it is now. A name that is no case id is not looked at."""
         found: dict[str, _File] = {}
         try:
+            fs.refuse_links(self.root)
             names = fs.listdir(self.root)
         except OSError as error:
             return {"": _File((0, 0, 0), None, (Problem("unreadable", f"cannot be read: {error}", self.root.name),))}

@@ -8,6 +8,7 @@ write, sync and acknowledgement, and kill the process between any two steps.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import sys
@@ -25,6 +26,7 @@ create.write, create.sync, dir.sync, unlink, lock, unlock."""
 _listeners: list[Callable[[Event], None]] = []
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
+_LINK = "Put the real thing in its place; nothing was read or written."
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 """A FIFO in the place of a file must not block the open."""
 
@@ -53,10 +55,26 @@ def _named(path: Path, doing: str) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, FileNotFoundError) and doing == "read":
             raise
-        raise StoreError(
-            f"{path}: {doing} failed: {error.strerror or error}.",
-            hint="Check free space and permissions; nothing was acknowledged.",
-        ) from error
+        if error.errno == errno.ELOOP:
+            raise StoreError(f"{path} is a symbolic link, and links are not followed.", hint=_LINK) from error
+        said = f"{path}: {doing} failed: {error.strerror or error}."
+        if doing == "read":
+            raise StoreError(said, hint="Check its permissions, and those of the folders above it.") from error
+        if isinstance(error, NotADirectoryError):
+            raise StoreError(said, hint="A file stands where a folder is needed; nothing was acknowledged.") from error
+        raise StoreError(said, hint="Check free space and permissions; nothing was acknowledged.") from error
+
+
+def is_link(path: Path) -> bool:
+    """Whether it leads elsewhere: a symbolic link, or a junction."""
+    return os.path.islink(path) or (sys.version_info >= (3, 12) and os.path.isjunction(path))
+
+
+def refuse_links(*folders: Path) -> None:
+    """Raise StoreError where one of them is a link: whoever wrote the workspace must not choose where we write."""
+    for folder in folders:
+        if is_link(folder):
+            raise StoreError(f"{folder} is a symbolic link, and links inside a workspace are not followed.", hint=_LINK)
 
 
 def append(path: Path, data: bytes, *, sync: bool = True) -> None:
@@ -71,7 +89,7 @@ def append(path: Path, data: bytes, *, sync: bool = True) -> None:
         try:
             _regular(path, handle)
             size = os.fstat(handle).st_size
-            if size and os.pread(handle, 1, size - 1) != b"\n":
+            if size and os.lseek(handle, size - 1, os.SEEK_SET) >= 0 and os.read(handle, 1) != b"\n":
                 data = b"\n" + data
             _tell("append.begin", path, len(data))
             _write_all(handle, data)

@@ -2,7 +2,7 @@
 
 What waits is what the folders hold; `status.json` is written and never trusted. A notice is settled from the moment its
 processed copy stands, which exactly one acknowledgement can create; a pending copy that a crash left behind counts for
-nothing and goes with the next write. An unchanged mailbox costs two stats.
+nothing and goes with the next write. An unchanged mailbox costs five stats; folders that are links are refused.
 """
 
 from __future__ import annotations
@@ -73,6 +73,10 @@ class MailboxDir:
     def read(self, notice_id: str) -> Notice | None:
         """The notice, acknowledged or pending; None where none can be read. Raises Refused for a bad id."""
         name = _name(notice_id)
+        try:
+            self._refuse_links()
+        except StoreError:
+            return None
         settled = self._load(self._processed, name)
         if settled is not None and settled.notice is not None:
             return replace(settled.notice, status="acknowledged")
@@ -106,9 +110,10 @@ class MailboxDir:
         """Add a pending notice; it is on the disk when this returns.
 
         Posting the same notice again (a writer that died does) does nothing, even where it was acknowledged meanwhile.
-        Raises Refused for a bad id, Conflict where another notice has that id.
+        Raises Refused for a bad id, Conflict where another notice has that id, StoreError (a folder that is a link).
         """
         name, data = _name(notice.id), encode(notice)
+        self._refuse_links()
         there = self._load(self._processed, name)
         if there is None:
             try:
@@ -126,6 +131,7 @@ class MailboxDir:
         Conflict where a file in its place cannot be read: that file is left as it is.
         """
         name = _name(notice_id)
+        self._refuse_links()
         settled = self._load(self._processed, name)
         if settled is not None:
             raise self._not_pending(notice_id, settled)
@@ -145,6 +151,9 @@ class MailboxDir:
             raise self._not_pending(notice_id, self._load(self._processed, name)) from None
         self._written(at)
         return done
+
+    def _refuse_links(self) -> None:
+        fs.refuse_links(self.root, self._pending, self._processed)
 
     def _not_pending(self, notice_id: str, settled: _File | None) -> NotFound | Conflict:
         if settled is not None and settled.notice is None:
@@ -169,6 +178,7 @@ class MailboxDir:
         """The folders as they are: the last listing where their stamps did not change and it is old enough to trust."""
         last, now = self._view, self._monotonic()
         try:
+            self._refuse_links()
             stamp = (fs.stat_key(self._pending), fs.stat_key(self._processed))
             known = stamp == last.stamp and last.listed >= 0
             if known and last.listed - last.first_seen >= _SETTLE_S:

@@ -1,4 +1,4 @@
-"""A workspace as a folder: its files, and the marks that keep it out of git."""
+"""A workspace as a folder: its files, and the marks that keep it out of git. No link inside it is followed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ class WorkspaceDir:
         """Make the folders and the file that keeps them out of git. True where there was no workspace before."""
         new = not self.root.exists()
         for folder in FOLDERS:
-            fs.mkdir(self.root / folder)
+            path = self.root / folder
+            if not any(fs.is_link(one) for one in (path, path.parent) if one != self.root):  # else its user will say so
+                fs.mkdir(path)
         ignore = self.root / ".gitignore"
         if fs.stat_key(ignore) is None:
             fs.write_atomic(ignore, b"# written by ruleproof: what is learned here stays on this machine\n*\n")
@@ -38,7 +40,9 @@ class WorkspaceDir:
 
     def names(self, folder: str) -> list[str]:
         """The files of a folder, sorted."""
-        return fs.listdir(self._path(folder))
+        path = self._path(folder)
+        fs.refuse_links(path)
+        return fs.listdir(path)
 
     def remove(self, name: str) -> None:
         """Remove a file."""
@@ -48,4 +52,6 @@ class WorkspaceDir:
         parts = PurePosixPath(name).parts
         if not parts or any(part in ("..", "/") or "\\" in part or ":" in part for part in parts):
             raise Refused(f"{name!r} is not a path inside the workspace.")
-        return self.root.joinpath(*parts)
+        path = self.root.joinpath(*parts)
+        fs.refuse_links(*path.parents[: len(parts) - 1])
+        return path
