@@ -18,6 +18,7 @@ from ruleproof.config import WORKSPACE, HarnessConfig, environment_names, pool_t
 from ruleproof.core.approval import CurationFact, Decision, agent_signs
 from ruleproof.core.continuation import Chapter
 from ruleproof.core.draft import Draft
+from ruleproof.core.loaders import lint_loaders
 from ruleproof.core.problems import Problem
 from ruleproof.core.projectkey import ProjectKey
 from ruleproof.core.proposal import NOTHING, Origin, Proposal
@@ -29,6 +30,7 @@ from ruleproof.core.search import Found
 from ruleproof.core.tokencount import estimate_tokens
 from ruleproof.edge import git
 from ruleproof.edge.approvals import ApprovalStore
+from ruleproof.edge.instructions import instruction_files
 from ruleproof.edge.links import Link, Links
 from ruleproof.edge.rulefiles import RuleFiles, disputes
 from ruleproof.edge.system import System
@@ -233,7 +235,14 @@ class Governance:
         ledger = self.desk.decisions.read(self.project.key)
         rules, named = self.files.read_all(self.project.key)
         checked = check_rules(rules, ledger.approvals, self.desk.cap, self.desk.count, self.disputed())
-        return (*ledger.problems, *named, *checked, *(() if repair else differing), *_told(self.last_sync()))
+        found = self._loader_problems()
+        return (*ledger.problems, *named, *checked, *(() if repair else differing), *_told(self.last_sync()), *found)
+
+    def _loader_problems(self) -> tuple[Problem, ...]:
+        """What loaders of other agents would do to the instruction files of this repository; outside of one nothing."""
+        checkout = git.find(self.start)
+        files = instruction_files(checkout.root) if checkout else []
+        return tuple(finding.as_problem() for finding in lint_loaders(files))
 
     # --- for a person alone ----------------------------------------------------------------------------------------
 
@@ -256,6 +265,10 @@ class Governance:
     def revoke(self, typed: str, decision: Decision, *, secret: str = "") -> CurationFact:
         """Take the rule out of force here."""
         return revoke_rule(self.desk, self.desk.rule_id(typed), decision, secret=secret)
+
+    def export_approvals(self) -> str:
+        """The last decision about each rule, one a line: what an operator mounts on another machine."""
+        return self._ledger.export(self.project.key).decode()
 
     def make_token(self, verb: str, typed: str, decision: Decision) -> str:
         """The secret of a new one-time token for `verb` on the rule as it is now."""

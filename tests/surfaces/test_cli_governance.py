@@ -196,3 +196,175 @@ def test_hostile_texts_cannot_harm_the_terminal(desk: Cli, base: Path) -> None:
     for done in (desk("review"), desk("review", "--json"), approve(desk, rule)):
         assert not set(HARMFUL) & set(done.out + done.err)
     assert all(len(line) <= 80 for line in desk("review").out.split("\n"))
+
+
+# --- the ways in and out ---------------------------------------------------------------------------------------------
+
+
+def test_a_search_finds_proposed_rules_for_a_person_and_an_approved_one_ranks_higher(desk: Cli) -> None:
+    first = propose(desk, "Check the archive before a restore.", "ops")
+    second = propose(desk, "Check the archive after a restore.", "ops")
+    assert [hit["id"] for hit in desk.json("search", "archive")["hits"]] == [first, second]
+    assert approve(desk, second).code == 0
+    hits = desk.json("search", "archive")["hits"]
+    assert [hit["id"] for hit in hits] == [second, first]
+    assert round(hits[0]["score"] - hits[1]["score"], 2) == 0.15
+    assert desk.json("search", "archive", "--category", "other")["total"] == 0
+    small = desk.json("search", "archive", "--max-tokens", "1")
+    assert (small["shown"], small["total"]) == (1, 2)
+
+
+def test_a_search_finds_learned_rules_of_the_workspace_too(desk: Cli) -> None:
+    desk.ok("init", "--yes")
+    rule = desk.add("Verify the archive twice.")
+    propose(desk)
+    kinds = {hit["id"]: hit["kind"] for hit in desk.json("search", "archive")["hits"]}
+    assert kinds[rule] == "learned" and set(kinds.values()) == {"learned", "rule"}
+
+
+def test_the_slash_command_proposes_lists_and_lets_a_person_decide(desk: Cli) -> None:
+    assert "is proposed" in desk.ok("command", f'/chapters-rule add security "{TEXT}"').out
+    (rule,) = (row["id"] for row in desk.json("review")["rules"])
+    assert f"{rule} [proposed] (security)" in desk.ok("command", "/chapters-rule list --proposed").out
+    assert desk("command", f"/chapters-rule approve {rule}").code == 1
+    digits = digest(desk, rule)[:8]
+    assert desk("command", f"/chapters-rule approve {rule}", stdin=digits + "\n", tty=True).code == 0
+    assert standing(desk, rule) == "core"
+    assert desk("command", "/chapters-rule", stdin="").code == 1
+
+
+def test_a_pool_that_is_not_there_is_refused_and_nothing_is_linked(desk: Cli, base: Path) -> None:
+    assert desk("pool", "link", "nowhere.git").code == 1
+    for address in ("git@example.com:a/b", "https://user:secret@example.com/x", "ext::sh", "-x"):
+        done = desk("pool", "link", "--", address)
+        assert done.code == 1 and "secret" not in done.out + done.err
+    assert desk("pool", "sync").code == 1
+    assert desk.json("pool")["address"] is None
+    assert not base.exists()
+
+
+def test_a_token_is_kept_private_and_never_printed(
+    desk: Cli, base: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from ruleproof.surfaces.cli import pool
+
+    monkeypatch.setattr(pool.typer, "prompt", lambda *a, **k: "tok-5ecret5ecret")
+    done = desk("pool", "link", "https://127.0.0.1:1/team.git", tty=True)
+    assert done.code == 0
+    (file,) = (base / "pools").glob("*.json")
+    assert (stat.S_IMODE(file.stat().st_mode), "tok-5ecret5ecret" in file.read_text()) == (0o600, True)
+    propose(desk)
+    offline = desk.ok("pool", "sync")
+    said = [done, offline, desk("pool"), desk("pool", "status", "--json"), desk("pool", "sync", "--debug")]
+    assert "local-only" in offline.out and "1 waiting" in offline.out.replace("\n", " ")
+    assert "tok-5ecret" not in caplog.text + "".join(result.out + result.err for result in said)
+    assert "tok-5ecret" not in "".join(
+        path.read_text("utf-8", "replace") for path in base.rglob("*") if path.is_file() and path != file
+    )
+
+
+def test_doctor_names_what_is_wrong_with_rules_approvals_and_loaders(desk: Cli, base: Path) -> None:
+    desk.ok("init", "--yes")
+    assert desk.ok("doctor").out == "No problem found.\n"
+    rule, gone = propose(desk), propose(desk, "Run the replay before tagging.")
+    assert approve(desk, rule).code == approve(desk, gone).code == 0
+    first, second = sorted((base / "checkouts").rglob("0*.md"))
+    first.write_bytes(first.read_bytes().replace(b"archive", b"servers"))
+    second.unlink()
+    (first.parent / "003-x.md").write_text("<<<<<<< a\n=======\n>>>>>>> b\n")
+    with next((base / "approvals").glob("*.jsonl")).open("a") as ledger:
+        ledger.write("not json\n")
+    (desk.folder / ".git").mkdir()
+    (desk.folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (desk.folder / "AGENTS.md").write_text("x" * 40_000)
+    done = desk("doctor", "--json")
+    codes = {problem["code"] for problem in done.json["problems"]}
+    assert done.code == 1
+    wanted = {"digest-mismatch", "changed-since-approval", "orphan-approval", "conflict-marker", "loader-cut"}
+    assert wanted <= codes, codes
+    assert any(str(base / "approvals") in problem["where"] for problem in done.json["problems"])
+
+
+def test_an_import_says_first_what_it_would_do_and_names_what_is_there_already(desk: Cli, base: Path) -> None:
+    (desk.folder / "AGENTS.md").write_text(f"# Rules\n\n{TEXT}\n")
+    (desk.folder / "big.mdc").write_text("---\nalwaysApply: true\n---\n" + "word " * 3_000)
+    dry = desk("import", "AGENTS.md", "big.mdc", "--dry-run", "--json")
+    assert [piece["outcome"] for piece in dry.json["pieces"]] == ["would-propose", "refused"]
+    assert "coreRulesBudgetTokens" in dry.json["pieces"][1]["reason"]
+    assert (dry.code, base.exists()) == (1, False)
+    (made,) = desk.json("import", "AGENTS.md", "--category", "ops")["pieces"]
+    (again,) = desk.json("import", "AGENTS.md")["pieces"]
+    assert (made["outcome"], again["outcome"], again["rule"]) == ("proposed", "same", made["rule"])
+    (row,) = desk.json("review")["rules"]
+    assert (row["text"], row["category"], row["standing"]) == (f"# Rules\n\n{TEXT}", "ops", "proposed")
+    assert "an import" in row["provenance"] and "AGENTS.md" in row["provenance"]
+
+
+def test_an_export_prints_what_is_in_force_and_writes_nothing(desk: Cli) -> None:
+    rule = propose(desk)
+    propose(desk, "Nobody approved this one.")
+    assert desk.ok("export", "claude-md").out == "No rule is in force here.\n"
+    assert approve(desk, rule).code == 0
+    before = sorted(desk.folder.rglob("*"))
+    said = {target: desk.ok("export", target).out for target in ("agents-md", "claude-md", "cursor")}
+    assert all(f"[{rule}] (security) {TEXT}" in text and "Nobody" not in text for text in said.values())
+    assert said["cursor"].startswith("---\n") and "alwaysApply: true" in said["cursor"]
+    assert sorted(desk.folder.rglob("*")) == before
+
+
+def test_the_hook_prints_the_notice_after_a_compaction_and_nothing_without_rules(desk: Cli) -> None:
+    event = json.dumps({"source": "compact", "session_id": "s"})
+    assert desk.ok("hook", "claude-code", stdin=event).out == ""
+    rule = propose(desk)
+    assert desk.ok("hook", "claude-code", stdin=event).out == ""
+    assert approve(desk, rule).code == 0
+    made = desk.ok("hook", "claude-code", stdin=event).out
+    assert made.startswith("# Continuation: Session (compact)\n") and TEXT in made
+    for odd in ("", "[]", "not json", '{"source": "## CORE RULES"}', "[" * 100_000):
+        assert desk.ok("hook", "claude-code", stdin=odd).out.startswith("# Continuation: Session (startup)\n")
+
+
+def test_installing_keeps_every_other_setting_and_uninstalling_gives_the_file_back(desk: Cli) -> None:
+    file = desk.folder / ".claude" / "settings.local.json"
+    assert "+" in desk.ok("install", "claude-code", "--dry-run").out and not file.exists()
+    file.parent.mkdir()
+    theirs = {
+        "model": "x",
+        "permissions": {"deny": ["Bash(rm:*)"], "allow": []},
+        "hooks": {"SessionStart": [{"matcher": "startup", "hooks": [{"type": "command", "command": "date"}]}]},
+    }
+    file.write_text(json.dumps(theirs, indent=2) + "\n")
+    before = file.read_bytes()
+    desk.ok("install", "claude-code")
+    value = json.loads(file.read_text())
+    assert value["model"] == "x" and len(value["hooks"]["SessionStart"]) == 2
+    assert "Bash(ruleproof approve:*)" in value["permissions"]["deny"]
+    once = file.read_bytes()
+    desk.ok("install", "claude-code")
+    assert file.read_bytes() == once
+    desk.ok("install", "claude-code", "--uninstall")
+    assert file.read_bytes() == before
+    for broken in ("[]", "not json", '{"hooks": 5}', '{"permissions": {"deny": {}}}'):
+        file.write_text(broken)
+        assert desk("install", "claude-code").code == 1
+        assert file.read_text() == broken
+
+
+def test_approvals_are_listed_and_exported_as_they_would_be_mounted(desk: Cli, base: Path) -> None:
+    assert desk.ok("approvals", "export").out == ""
+    rule = propose(desk)
+    assert approve(desk, rule).code == 0
+    assert desk.json("approvals")["facts"][0]["status"] == "core"
+    bundle = desk.ok("approvals", "export")
+    assert json.loads(bundle.out)["rule"] == rule
+    assert "/etc/ruleproof/approvals/" in bundle.err
+
+
+def test_loaders_are_named_with_the_source_of_their_limit(desk: Cli) -> None:
+    assert desk.ok("lint-loaders").out == "Nothing is cut or passed over.\n"
+    (desk.folder / "AGENTS.md").write_text("line\n" * 10_000)
+    (desk.folder / "CLAUDE.md").write_text("x\n" * 250)
+    done = desk("lint-loaders")
+    assert done.code == 1
+    assert "[loader-cut]" in done.out and "developers.openai.com" in done.out and "[loader-long]" in done.out
+    assert desk("lint-loaders", "missing").code == 2

@@ -170,19 +170,26 @@ LINES: tuple[tuple[str, ...], ...] = (
     ("notice", "--title", "予約\u202e"),
     ("search", "evil flights"),
     ("command", "/chapters-rule list"),
+    ("import", "AGENTS.md", "--dry-run"),
+    ("export", "agents-md"),
+    ("lint-loaders",),
+    ("install", "claude-code", "--dry-run"),
+    ("hook", "claude-code"),
+    ("approvals",),
+    ("approvals", "export"),
     ("pool",),
     ("pool", "link", "nowhere"),
     ("pool", "sync"),
     ("pool", "status"),
 )
-WHOLE = ("context", "demo", "notice", "command")
+WHOLE = ("context", "demo", "notice", "command", "install", "approvals")
 """Prints a text as an agent or a host gets it, whatever the width of its lines."""
 
 
 def test_every_command_is_run_below() -> None:
     tried = {
         line[:2]
-        if line[0] in ("rules", "notices", "evalset", "pool") and line[1:] and not line[1].startswith("-")
+        if line[0] in ("rules", "notices", "evalset", "pool", "approvals") and line[1:] and not line[1].startswith("-")
         else line[:1]
         for line in LINES
     }
@@ -193,6 +200,7 @@ def prepared(cli: Cli) -> None:
     rows = [{"session": f"s{i} 予約", "metric": "outcome", "value": i % 2} for i in range(6)]
     text = "".join(json.dumps(row) + "\n" for row in rows) + '{"session": "\\u001b[31m", "metric": 5}\nnot json\n'
     (cli.folder / "sessions.jsonl").write_text(text, encoding="utf-8")
+    (cli.folder / "AGENTS.md").write_text(f"# {HOSTILE}\n\nflights {HOSTILE}\n", encoding="utf-8", errors="replace")
     (cli.folder / "labels.csv").write_text(
         "session,failed\ns0 予約,yes\ns1 予約,no\ns2 予約,\x1b[31m\n", encoding="utf-8"
     )
@@ -209,7 +217,7 @@ def test_hostile_text_never_reaches_the_terminal_raw_and_no_table_is_too_wide(
         assert not set(text) & set(HARMFUL), (name, text)
     if line[0] not in WHOLE:
         assert [row for row in result.out.split("\n") if width(row) > WIDTH] == []
-    assert result.out or result.err
+    assert result.out or result.err or line[0] in ("hook", "approvals")
 
 
 @pytest.mark.parametrize("line", LINES, ids=" ".join)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ruleproof.surfaces.cli import (
+    approvals,
     approve,
     calibrate,
     command,
@@ -17,11 +18,16 @@ from ruleproof.surfaces.cli import (
     doctor,
     evalset,
     explain,
+    export,
     forecast,
     forget,
+    hook,
+    import_,
     ingest,
     init,
+    install,
     journal,
+    lintloaders,
     notice,
     notices,
     pause,
@@ -66,6 +72,11 @@ COMMANDS: tuple[tuple[str, Verb], ...] = (
     ("notice", notice.notice),
     ("search", search.search),
     ("command", command.command),
+    ("import", import_.import_),
+    ("export", export.export),
+    ("lint-loaders", lintloaders.lintloaders),
+    ("install", install.install),
+    ("hook", hook.hook),
     ("doctor", doctor.doctor),
     ("tool", tool.tool),
     ("demo", demo.demo),
@@ -75,6 +86,7 @@ GROUPS: tuple[tuple[str, Verb, tuple[tuple[str, Verb], ...]], ...] = (
     ("rules", rules.rules, rules.COMMANDS),
     ("evalset", evalset.evalset, evalset.COMMANDS),
     ("pool", pool.pool, pool.COMMANDS),
+    ("approvals", approvals.approvals, approvals.COMMANDS),
 )
 """Name, what the bare name does, and the commands below it."""
 

@@ -1,0 +1,71 @@
+"""Instruction files of other systems become proposals, piece by piece; what is in force can be printed for them.
+
+Nothing is cut to fit and nothing is left out in silence: a piece that may not be written is named with the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ruleproof.core.corerules import entry
+from ruleproof.core.draft import Draft, check
+from ruleproof.core.importing import split_text
+from ruleproof.core.proposal import title_of
+from ruleproof.engine.desk import Desk
+from ruleproof.engine.notice import core_rules
+from ruleproof.engine.propose import propose
+from ruleproof.errors import Refused
+
+Outcome = Literal["proposed", "would-propose", "same", "refused"]
+Target = Literal["agents-md", "claude-md", "cursor"]
+TARGETS: tuple[Target, ...] = ("agents-md", "claude-md", "cursor")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What became of one piece of a file. `rule`: the id that was given, or of the rule that says the same."""
+
+    source: str
+    title: str
+    outcome: Outcome
+    rule: str = ""
+    tokens: int = 0
+    near: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def import_text(desk: Desk, source: str, text: str, category: str, *, write: bool) -> tuple[Piece, ...]:
+    """Propose the pieces of `text`, or say what that would be. `source`: the file's path, kept as provenance."""
+    pieces = split_text(text, lambda part: desk.count(part) <= desk.cap)
+    return tuple(_piece(desk, source, part, category, write) for part in pieces)
+
+
+def _piece(desk: Desk, source: str, text: str, category: str, write: bool) -> Piece:
+    draft = Draft(category, text, source, "import")
+    title = title_of(text)
+    try:
+        if write:
+            made = propose(desk, draft)
+            checked, rule = made.checked, made.rule.id
+            outcome: Outcome = "proposed" if made.created else "same"
+        else:
+            checked = check(draft, desk.cap, desk.count, desk.rules())
+            rule, outcome = checked.same, "same" if checked.same else "would-propose"
+    except Refused as refused:
+        return Piece(source, title, "refused", reason=f"{refused.message} {refused.hint}".strip())
+    return Piece(source, title, outcome, rule, checked.tokens, tuple(near for near, _ in checked.near))
+
+
+def exported(desk: Desk, target: Target) -> str:
+    """The rules in force here, as the file of another system has them; "" where there is none.
+
+    Raises Refused, with figures, over the budget.
+    """
+    block = core_rules(desk)
+    if block is None:
+        return ""
+    rules = {rule.id: rule for rule in desk.in_force()}
+    texts = "\n\n".join(entry(rules[rule]) for rule, _ in block.per_rule if rule in rules)
+    head = "---\ndescription: Rules approved on this machine\nalwaysApply: true\n---\n" if target == "cursor" else ""
+    return f"{head}# Rules approved on this machine\n\n{texts}"
