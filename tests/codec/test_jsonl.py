@@ -53,6 +53,7 @@ def test_what_json_cannot_hold_is_refused(value: object) -> None:
         (b'{"a": 1', "broken-line"),
         (b"garbage", "broken-line"),
         (b'{"a": NaN}', "broken-line"),
+        (b'{"a": 1e999}', "broken-line"),
         (b'{"a": 1}{"b": 2}', "broken-line"),
         (b"[" * 100_000, "broken-line"),
         (b"null", "wrong-type"),

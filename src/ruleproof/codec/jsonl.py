@@ -52,7 +52,7 @@ def decode_line(raw: bytes, where: str) -> dict[str, object] | Problem | None:
         return Problem("oversize-line", f"{len(line)} bytes in one line; at most {MAX_LINE} are read", where)
     try:
         found = line.decode("utf-8", "surrogatepass")
-        value, end = (_decode_checked if _HUGE.search(line) else _decode)(found)
+        value, end = _decode(found)
         if end != len(found):
             return Problem(*_broken(line), where)
     except UnicodeDecodeError as error:
@@ -81,8 +81,5 @@ def _finite(text: str) -> float:
     return value
 
 
-_HUGE = re.compile(rb"[eE]\+?\d{3}|\d{300}")
-"""What a number must hold to be too large for a float: such a line is decoded with a check of every number."""
-_decode_checked = json.JSONDecoder(parse_constant=_constant, parse_float=_finite).raw_decode
-_decode = json.JSONDecoder(parse_constant=_constant).raw_decode
+_decode = json.JSONDecoder(parse_constant=_constant, parse_float=_finite).raw_decode
 """Made once, and without a search for white space around the value: a stripped line has none."""
