@@ -27,15 +27,15 @@ MODES = (
     "auto: a new rule is in force at once, marked provisional, until its trial promotes or retires it."
 )
 POLICIES = (
-    "fixed (the default without this file) promotes after five sessions if they alert less than the baseline did; a\n"
-    "rule without any effect passes that one time in four or more often. anytime compares sessions that see a rule\n"
-    "with sessions from which chance withholds it, and promotes few useless rules however often it is looked at. It\n"
-    'needs more sessions: see `ruleproof forecast`. For the short gate set rule_trial_policy = "fixed" and remove\n'
-    "rule_holdout."
+    "fixed, the default without this file, promotes after five sessions that alert less than the baseline did; a rule "
+    "without any effect passes that one time in four or more often.\n"
+    "anytime compares sessions that see a rule with sessions from which chance withholds it, and promotes few useless "
+    "rules however often it is looked at. It needs more sessions: see `ruleproof forecast`.\n"
+    'For the short gate set rule_trial_policy = "fixed" and remove rule_holdout.'
 )
 HOLDOUT = (
-    "One half decides soonest. A rule on trial is missing from that share of the sessions until it is promoted or\n"
-    "retired; a promoted rule is withheld from nobody."
+    "One half decides soonest. A rule on trial is missing from that share of the sessions until it is decided; a "
+    "promoted rule is withheld from nobody."
 )
 _BOUNDS = (("ge", "at least {}"), ("gt", "above {}"), ("le", "at most {}"), ("lt", "below {}"))
 _KINDS: Mapping[object, str] = {bool: "true or false", int: "whole number", float: "number"}
