@@ -50,6 +50,7 @@ from ruleproof.engine.notice import Notice, compose_notice
 from ruleproof.engine.poolsearch import search as search_rules
 from ruleproof.engine.propose import Proposed
 from ruleproof.engine.propose import propose as propose_rule
+from ruleproof.engine.share import learned as learned_draft
 from ruleproof.engine.slashcommand import run_command
 from ruleproof.errors import Refused, RuleproofError
 
@@ -152,6 +153,10 @@ class Governance:
         Raises Refused, with figures, for what may not be shared or could never be approved.
         """
         return propose_rule(self.desk, Draft(category, text, source, origin, tuple(topics), amends, evidence))
+
+    def propose_learned(self, rule: Rule, evidence: Mapping[str, object], category: str) -> Proposed:
+        """Propose a rule that a workspace learned, with its evidence as a claim; it approves nothing anywhere."""
+        return propose_rule(self.desk, learned_draft(rule, evidence, category))
 
     def approved(self) -> tuple[Proposal, ...]:
         """The rules in force on this machine."""
@@ -269,6 +274,10 @@ class Governance:
     def export_approvals(self) -> str:
         """The last decision about each rule, one a line: what an operator mounts on another machine."""
         return self._ledger.export(self.project.key).decode()
+
+    def accept(self, path: str) -> None:
+        """Take what the pool offers for a disputed `path`; whether it is in force is decided after that, anew."""
+        self._pool().accept(path)
 
     def make_token(self, verb: str, typed: str, decision: Decision) -> str:
         """The secret of a new one-time token for `verb` on the rule as it is now."""

@@ -368,3 +368,19 @@ def test_loaders_are_named_with_the_source_of_their_limit(desk: Cli) -> None:
     assert done.code == 1
     assert "[loader-cut]" in done.out and "developers.openai.com" in done.out and "[loader-long]" in done.out
     assert desk("lint-loaders", "missing").code == 2
+
+
+def test_a_learned_rule_is_proposed_with_its_evidence_once_it_earned_active(desk: Cli) -> None:
+    desk.ok("init", "--yes")
+    rule = desk.add("Verify the payment status before a retry.", "--tag", "payment")
+    refused = desk("propose", "--from", rule, "--category", "payments")
+    assert (refused.code, "is candidate" in refused.err) == (1, True)
+    desk.ok("rules", "retire", rule)
+    (desk.folder / "ruleproof.toml").write_text("rule_validation = false\n")
+    rule = desk.add("Verify the payment status before each retry.", "--tag", "payment")
+    made = desk.json("propose", "--from", rule, "--category", "payments")
+    (row,) = desk.json("review")["rules"]
+    assert (row["id"], row["standing"], row["topics"]) == (made["id"], "proposed", ["payment"])
+    assert row["evidence"]["rule"] == rule and "a learned rule" in row["provenance"]
+    for wrong in (("--from", rule), ("security",), ("--category", "x"), ("a", "b", "--from", rule, "--category", "x")):
+        assert desk("propose", *wrong).code == 2

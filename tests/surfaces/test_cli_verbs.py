@@ -181,6 +181,7 @@ LINES: tuple[tuple[str, ...], ...] = (
     ("pool", "link", "nowhere"),
     ("pool", "sync"),
     ("pool", "status"),
+    ("pool", "accept", "rules/予約"),
 )
 WHOLE = ("context", "demo", "notice", "command", "install", "approvals")
 """Prints a text as an agent or a host gets it, whatever the width of its lines."""

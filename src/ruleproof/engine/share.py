@@ -5,6 +5,7 @@ Nothing is cut to fit and nothing is left out in silence: a piece that may not b
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,11 +13,13 @@ from ruleproof.core.corerules import entry
 from ruleproof.core.draft import Draft, check
 from ruleproof.core.importing import split_text
 from ruleproof.core.proposal import title_of
+from ruleproof.core.rule import Rule
 from ruleproof.engine.desk import Desk
 from ruleproof.engine.notice import core_rules
 from ruleproof.engine.propose import propose
 from ruleproof.errors import Refused
 
+MAX_TOPIC, MAX_TOPICS = 48, 16
 Outcome = Literal["proposed", "would-propose", "same", "refused"]
 Target = Literal["agents-md", "claude-md", "cursor"]
 TARGETS: tuple[Target, ...] = ("agents-md", "claude-md", "cursor")
@@ -55,6 +58,18 @@ def _piece(desk: Desk, source: str, text: str, category: str, write: bool) -> Pi
     except Refused as refused:
         return Piece(source, title, "refused", reason=f"{refused.message} {refused.hint}".strip())
     return Piece(source, title, outcome, rule, checked.tokens, tuple(near for near, _ in checked.near))
+
+
+def learned(rule: Rule, evidence: Mapping[str, object], category: str) -> Draft:
+    """A learned rule as a draft for the pool, its evidence as a claim. Raises Refused unless it earned `active`."""
+    if rule.status != "active":
+        raise Refused(
+            f"{rule.id} is {rule.status}; only an active rule is proposed to others with its evidence.",
+            hint=f"`ruleproof trial {rule.id}` shows how its trial stands.",
+        )
+    topics = tuple(tag for tag in rule.tags if len(tag) <= MAX_TOPIC)[:MAX_TOPICS]
+    claim = {"rule": rule.id, "text_sha256": rule.digest, **evidence}
+    return Draft(category, rule.rule, rule.source_notice_id or "manual", "learned", topics, evidence=claim)
 
 
 def exported(desk: Desk, target: Target) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ruleproof.core.text import one_line
 from ruleproof.surfaces.cli.exits import Exit
 from ruleproof.surfaces.cli.governing import governed
 from ruleproof.surfaces.cli.layout import Cell, facts, paragraph
@@ -75,7 +76,23 @@ def status() -> Reply:
     return stands(governed())
 
 
-COMMANDS: tuple[tuple[str, Verb], ...] = (("link", link), ("sync", sync), ("status", status))
+@verb("ruleproof pool accept rules/PROJECT/hA/001-security-check.md")
+def accept(out: Output, path: Annotated[str, typer.Argument(metavar="PATH", help="As doctor names it.")]) -> Reply:
+    """Take what the pool offers for a disputed file.
+
+    A person's act, at a terminal. Nothing is in force by it: the rule waits for a new approval.
+    """
+    from ruleproof.core.approval import Decision, require_person
+
+    governance = governed()
+    require_person(governance.decision("", "") if out.interactive else Decision("none", ""), "accept")
+    if not typer.confirm(f"Replace {one_line(path, 300)} by what the pool offers?", err=True):
+        return Reply({"path": path, "accepted": False}, "Nothing was changed.", Exit.PROBLEMS)
+    governance.accept(path)
+    return Reply({"path": path, "accepted": True}, paragraph(f"{path} is what the pool offers now; review it."))
+
+
+COMMANDS: tuple[tuple[str, Verb], ...] = (("link", link), ("sync", sync), ("status", status), ("accept", accept))
 
 
 def stands(governance: Governance) -> Reply:

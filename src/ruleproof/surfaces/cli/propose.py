@@ -7,25 +7,31 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ruleproof.core import ids
 from ruleproof.surfaces.cli.governing import governed
 from ruleproof.surfaces.cli.layout import paragraph
+from ruleproof.surfaces.cli.opening import opened
 from ruleproof.surfaces.cli.output import Reply
 from ruleproof.surfaces.cli.verb import verb
 
 if TYPE_CHECKING:
     from ruleproof.engine.propose import Proposed
+    from ruleproof.governance import Governance
 
 
 @verb(
     "ruleproof propose security 'Check the archive before a restore.'",
     "ruleproof propose release - --topic tagging < rule.txt",
     "ruleproof propose security 'Check archive and digest.' --amends hA/001",
+    "ruleproof propose --from r-9772c134b8 --category payments",
 )
 def propose(
-    category: Annotated[str, typer.Argument(metavar="CATEGORY", help="One word, such as security.")],
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The rule; - reads standard input.")],
+    category: Annotated[str, typer.Argument(metavar="CATEGORY", help="One word, such as security.")] = "",
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The rule; - reads standard input.")] = "",
     topic: Annotated[list[str] | None, typer.Option(help="A word by which to find it. May be repeated.")] = None,
     amends: Annotated[str, typer.Option(metavar="ID", help="The rule that it replaces, such as hA/001.")] = "",
+    learned: Annotated[str, typer.Option("--from", metavar="ID", help="An active rule of the workspace.")] = "",
+    of: Annotated[str, typer.Option("--category", help="The category, where --from gives the text.")] = "",
 ) -> Reply:
     """Propose a rule to the project's pool.
 
@@ -35,11 +41,24 @@ def propose(
     from ruleproof.engine.slashcommand import said
 
     governance = governed()
-    if text == "-":
-        text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
-    made = governance.propose(category, text, topics=topic or (), amends=amends)
+    if learned:
+        if text or category or amends or topic or not of:
+            raise typer.BadParameter("it takes --category and nothing else", param_hint="--from")
+        made = _learned(governance, learned, of)
+    else:
+        if not category or not text or of:
+            raise typer.BadParameter("give a category and a text, or --from and --category", param_hint="CATEGORY TEXT")
+        if text == "-":
+            text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+        made = governance.propose(category, text, topics=topic or (), amends=amends)
     notes = (governance.project.note,) if governance.project.note else ()
     return Reply(value_of(made), paragraph(said(made)), notes=tuple(map(str.capitalize, notes)))
+
+
+def _learned(governance: Governance, rule_id: str, category: str) -> Proposed:
+    with opened() as harness:
+        rule = harness.rules.get(ids.rule_id(rule_id))
+        return governance.propose_learned(rule, harness.rules.evidence(rule.id), category)
 
 
 def value_of(made: Proposed) -> dict[str, object]:
