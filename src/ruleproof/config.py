@@ -21,6 +21,7 @@ from ruleproof.core.breaker import BreakerPolicy
 from ruleproof.core.evalcase import CaseLimits
 from ruleproof.core.evidence.replay import Margins, ReplayPolicy
 from ruleproof.core.gate import GatePolicy
+from ruleproof.core.ids import opaque
 from ruleproof.core.score import DEFAULT_THRESHOLD
 from ruleproof.errors import ConfigError
 
@@ -71,7 +72,7 @@ class HarnessConfig(BaseModel):
     )
     render_evidence: bool = Field(False, description="One line of evidence under each rule in the context.")
 
-    replay_timeout_s: Annotated[float, Field(gt=0)] = Field(300.0, description="Bound of one replay.")
+    replay_timeout_s: Annotated[float, Field(gt=0, le=86_400)] = Field(300.0, description="Bound of one replay.")
     replay_policy: Literal["seed", "paired"] = Field(
         "seed",
         description="seed: one replay a case against its captured scores; paired: beside replays without the rule.",
@@ -128,8 +129,8 @@ class HarnessConfig(BaseModel):
     session_min_eval_interval_s: Seconds = Field(0.0, description="Least time between evaluations of a session.")
     max_concurrent_evals: Positive = Field(4, description="Evaluations at once.")
     max_evals_per_run: Count = Field(0, description="Evaluations this process may start; 0 = no limit.")
-    eval_timeout_s: Annotated[float, Field(gt=0)] = Field(120.0, description="Bound of one evaluation.")
-    drain_timeout_s: Annotated[float, Field(gt=0)] = Field(15.0, description="Bound of refresh and drain.")
+    eval_timeout_s: Annotated[float, Field(gt=0, le=86_400)] = Field(120.0, description="Bound of one evaluation.")
+    drain_timeout_s: Annotated[float, Field(gt=0, le=86_400)] = Field(15.0, description="Bound of refresh and drain.")
 
     pause: bool = Field(False, description="Take every rule out of force in this process.")
 
@@ -140,6 +141,7 @@ class HarnessConfig(BaseModel):
     project_key: str = Field("", description="Which project this is, for pool rules; none: its git remote says.")
 
     _root_from_file: bool = PrivateAttr(default=False)
+    _place: Path | None = PrivateAttr(default=None)
 
     @field_validator("*", mode="before")
     @classmethod
@@ -152,6 +154,22 @@ class HarnessConfig(BaseModel):
         if isinstance(value, str) and not value.strip() and wanted is not str:
             raise ValueError("empty")
         return value
+
+    @field_validator("thresholds", "signal_weights", mode="before")
+    @classmethod
+    def _named_numbers(cls, table: object) -> object:
+        for name, number in table.items() if isinstance(table, Mapping) else ():
+            opaque(name, "metric")
+            if isinstance(number, bool):
+                raise ValueError(f"{name} is a boolean where a number belongs")
+        return table
+
+    @field_validator("harness_root")
+    @classmethod
+    def _no_checkout(cls, root: Path | None) -> Path | None:
+        if root is not None and (root.expanduser() / ".git").exists():
+            raise ValueError(f"{root} is a git checkout, and a workspace keeps its folder out of git; name one inside")
+        return root
 
     @model_validator(mode="after")
     def _spans(self) -> Self:
@@ -203,11 +221,18 @@ class HarnessConfig(BaseModel):
             name = unknown[0]
             raise ConfigError(f"{name} ({origin[name]}) is not a setting.", hint=_nearest(name, cls.model_fields))
         from_file = origin.get("harness_root") == str(file)
-        if from_file:
-            values["harness_root"] = place / str(values["harness_root"])
+        if from_file and str(values["harness_root"]).strip():
+            values["harness_root"] = place / Path(str(values["harness_root"])).expanduser()
         config = cls.__new__(cls)
         config._fill(values, origin)
-        config._root_from_file = from_file
+        config._root_from_file, config._place = from_file, place
+        return config
+
+    def having(self, **settings: Any) -> HarnessConfig:
+        """These settings with some of them replaced. Raises ConfigError."""
+        config = HarnessConfig(**{**self.model_dump(exclude_unset=True), **settings})
+        config._root_from_file = self._root_from_file and "harness_root" not in settings
+        config._place = self._place
         return config
 
     @property
@@ -218,7 +243,7 @@ class HarnessConfig(BaseModel):
     @property
     def root(self) -> Path:
         """The workspace folder."""
-        return (self.harness_root or find_project(None) / WORKSPACE).expanduser().absolute()
+        return (self.harness_root or (self._place or find_project(None)) / WORKSPACE).expanduser().absolute()
 
     def gate(self) -> GatePolicy:
         """The settings of the gate."""
@@ -271,6 +296,12 @@ def _from_file(file: Path) -> dict[str, Any]:
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
+    known = {variable(name): name for name in HarnessConfig.model_fields}
+    for name in environ:
+        if name.startswith(PREFIX) and name not in known:
+            close = difflib.get_close_matches(name, known, n=1, cutoff=0.93)
+            if close:
+                raise ConfigError(f"{name} is not a setting.", hint=f"Did you mean {close[0]}?")
     for name in HarnessConfig.model_fields:
         value = environ.get(variable(name), environ.get(PREFIX + camel(name)))
         if value is not None:

@@ -1,4 +1,4 @@
-"""Harness: the facade that users hold, and the one place where concrete edges are named.
+"""Harness: the facade that users hold.
 
 Nothing in here decides: it opens a workspace, hands turns to the evaluator, reports to the engine, and contexts to the
 host. The host never breaks because of us: whatever fails behind a turn is a log line, and a context that cannot be
@@ -18,8 +18,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
 
-import platformdirs
-
+from ruleproof.assembly import open_ports
 from ruleproof.config import HarnessConfig
 from ruleproof.core import ids
 from ruleproof.core.context import Context, Settings
@@ -27,14 +26,8 @@ from ruleproof.core.continuation import Chapter
 from ruleproof.core.evidence.replay import best_scores
 from ruleproof.core.score import Report, Score, checked_cost, checked_value
 from ruleproof.core.verdict import Verdict
-from ruleproof.edge import fs
-from ruleproof.edge.evalsetdir import EvalSetDir
 from ruleproof.edge.evaluators.trace import TraceEvaluator
-from ruleproof.edge.filelog import FileLog
-from ruleproof.edge.mailboxdir import MailboxDir
-from ruleproof.edge.system import System
-from ruleproof.edge.trust import Trust, TrustRegistry
-from ruleproof.edge.workspacedir import LOCK, WorkspaceDir
+from ruleproof.edge.trust import Trust
 from ruleproof.engine.add_rule import Limits
 from ruleproof.engine.capture import Capture
 from ruleproof.engine.compose import Composer
@@ -122,6 +115,8 @@ class Harness:
         self._exposures = Exposures(self.workspace)
         self._turns: dict[str, int] = {}
         self._healthy = True
+        if not trust.trusted:
+            log.warning("nothing of %s is in force: %s; `ruleproof trust` decides", config.root, trust.reason)
         _open.add(self)
 
     @classmethod
@@ -145,7 +140,7 @@ class Harness:
         if config is None:
             config = HarnessConfig.load(**settings)
         elif settings:
-            config = HarnessConfig(**{**config.model_dump(exclude_unset=True), **settings})
+            config = config.having(**settings)
         ports, trust = open_ports(config, state_dir)
         return cls(config, ports, evaluator, trust, replay)
 
@@ -202,17 +197,27 @@ class Harness:
             return
         with self._mutex:
             number = self._turns[turn.session_id] = self._turns.pop(turn.session_id, 0) + 1
+            if number == 1:  # another process may have had turns of the session before
+                number = self._turns[turn.session_id] = self._last_turn(turn.session_id) + 1
             while len(self._turns) > 4096:
                 self._turns.pop(next(iter(self._turns)))
         turn.number = number
         turn.token = _now.set(turn.session_id)
         self._quietly(self._exposures.record, turn.session_id, turn.task_id)
 
+    def _last_turn(self, session_id: str) -> int:
+        try:
+            return self.workspace.refresh_sessions().gate(session_id).turn
+        except Exception:
+            log.exception("reading the sessions failed; turns of %r are numbered from 1", session_id)
+            return 0
+
     def _end(self, turn: Turn) -> None:
         if REPLAYING.get() is not None:
             return
         if turn.token is not None:
-            _now.reset(turn.token)
+            with contextlib.suppress(ValueError):  # a framework may leave the block in another context
+                _now.reset(turn.token)
         if self._exposures.waits(turn.session_id):
             self._quietly(self._exposures.record, turn.session_id, turn.task_id)
         self._submit(TurnContext(turn.session_id, turn.number, turn.end_state, turn.task_id))
@@ -274,7 +279,8 @@ class Harness:
         assumed = self._exposures.assumed
         shadow = self.config.mode == "observe_only"
         also = None if shadow else self._capture
-        handled = handle_report(self.workspace, report, shadow=shadow, assumed=assumed, also=also)
+        window = self.config.rule_trial_min_sessions
+        handled = handle_report(self.workspace, report, shadow=shadow, assumed=assumed, window=window, also=also)
         if not shadow and self.config.rule_validation and self.workspace.rulebook.candidates():
             self._rounds.kick()
         return handled
@@ -325,7 +331,9 @@ class Harness:
         return result if isinstance(result, Handled) else None
 
     async def validate_candidates(self) -> list[Verdict]:
-        """Run one validation round now and return every verdict."""
+        """Run one validation round now and return every verdict; none in mode `observe_only`, where no rule moves."""
+        if self.config.mode == "observe_only":
+            return []
         return await asyncio.to_thread(self._rounds.run)
 
     async def drain_validation(self) -> bool:
@@ -352,39 +360,6 @@ class Harness:
         self._evaluations.wait(None, self.config.drain_timeout_s)
         self._rounds.drain(self.config.drain_timeout_s)
         self._projection.flush()
-
-
-def open_ports(config: HarnessConfig, state_dir: Path | None = None) -> tuple[Ports, Trust]:
-    """The edges of the workspace that `config` names, made where it is missing, and whether it is trusted."""
-    root = config.root
-    folder = WorkspaceDir(root)
-    system = System()
-    registry = trust_registry(state_dir)
-    new = folder.provision()
-    if config.root_is_given:
-        trust = Trust(True)
-    else:
-        if new:
-            registry.trust(root, at=system.now().isoformat(), token=system.hex(32), tracked=False)
-        trust = registry.check(root)
-    ports = Ports(
-        rules=FileLog(root / "rules.jsonl"),
-        trials=FileLog(root / "trials.jsonl"),
-        journal=FileLog(root / "journal.jsonl"),
-        sessions=FileLog(root / "sessions.jsonl"),
-        mailbox=MailboxDir(root / "mailbox"),
-        evalset=EvalSetDir(root / "evalset"),
-        files=folder,
-        system=system,
-        lock=lambda: fs.lock(root / LOCK, timeout_s=config.lock_timeout_s),
-        trusted=trust.trusted,
-    )
-    return ports, trust
-
-
-def trust_registry(state_dir: Path | None = None) -> TrustRegistry:
-    """This user's registry of trusted workspaces."""
-    return TrustRegistry(state_dir or Path(platformdirs.user_state_dir("ruleproof", appauthor=False)))
 
 
 _open: weakref.WeakSet[Harness] = weakref.WeakSet()

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from ruleproof.assembly import open_ports
 from ruleproof.config import HarnessConfig
-from ruleproof.harness import Harness, open_ports
+from ruleproof.harness import Harness
 from ruleproof.testing import FixedSystem
 
 

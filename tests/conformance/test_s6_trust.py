@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from tests.surfaces.cliterminal import Cli
 
-from ruleproof.harness import Harness, trust_registry
+from ruleproof.assembly import trust_registry
+from ruleproof.harness import Harness
 
 RULE = {
     "id": "r-0123456789",

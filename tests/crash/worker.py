@@ -13,6 +13,7 @@ import signal
 import sys
 from pathlib import Path
 
+from ruleproof.assembly import open_ports
 from ruleproof.config import HarnessConfig
 from ruleproof.core.breaker import BreakerPolicy
 from ruleproof.core.context import Settings
@@ -23,7 +24,6 @@ from ruleproof.engine.compose import Composer
 from ruleproof.engine.report import handle_report
 from ruleproof.engine.rules import Rules
 from ruleproof.engine.workspace import Workspace
-from ruleproof.harness import open_ports
 
 
 def open_store(root: Path) -> tuple[Workspace, Rules]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ruleproof.assembly import open_ports
 from ruleproof.config import HarnessConfig
 from ruleproof.core.context import Settings
 from ruleproof.core.problems import Problem
@@ -20,7 +21,6 @@ from ruleproof.engine.project import Projection
 from ruleproof.engine.repair import repair
 from ruleproof.engine.report import Handled, handle_report
 from ruleproof.engine.workspace import Workspace
-from ruleproof.harness import open_ports
 from ruleproof.testing import FixedSystem
 
 

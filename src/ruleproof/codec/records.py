@@ -86,7 +86,7 @@ def _rule_from(value: Mapping[str, object], where: str) -> Rule | Problem:
         None if trial is None else trial_from(trial),
         get("held", False) is not False,
         get("paused", False) is not False,
-        event,
+        event or None,
         reason or "",
         at or "",
         author or "",

@@ -19,7 +19,7 @@ from ruleproof.core.evidence.stream import Arm
 Exposure = Literal["shown", "assumed", "withheld", "read", "unknown"]
 """How far a session saw a rule. `assumed`: a context with the rule was composed without a session id."""
 
-Uncounted = Literal["no score", "unknown exposure", "birth session", "withheld"]
+Uncounted = Literal["no score", "unknown exposure", "birth session", "withheld", "after the window"]
 Policy = Literal["fixed", "anytime"]
 _NO_EXPOSURES: Mapping[str, Exposure] = MappingProxyType({})
 _NO_REASONS: Mapping[str, Uncounted] = MappingProxyType({})
@@ -214,6 +214,11 @@ class TrialFold:
         """Rule id -> how the session saw it, as recorded when its turns began."""
         return self._exposed.get(session_id, _NO_EXPOSURES)
 
+    def has_room(self, rule_id: str, session_id: str, start: TrialState | None, window: int) -> bool:
+        """Whether a fixed trial of `window` sessions (0 = any number) takes this session, or has taken it already."""
+        counted, before = self._counted.get(rule_id, {}), start.observed if start else ()
+        return not window or session_id in counted or session_id in before or len(counted) + len(before) < window
+
     def attempt(self, rule_id: str) -> None:
         """One more inconclusive replay round."""
         self._attempts[rule_id] = self._attempts.get(rule_id, 0) + 1
@@ -243,7 +248,7 @@ class TrialFold:
         for session_id, seen in self._reported.items():
             if session_id not in counted and seen.at >= trial.started_at:
                 exposure = self.exposures(session_id).get(rule_id, "unknown")
-                found[session_id] = why_not(session_id, exposure, metric, seen.metrics, trial) or "unknown exposure"
+                found[session_id] = why_not(session_id, exposure, metric, seen.metrics, trial) or "after the window"
         return replace(trial, uncounted=found)
 
 

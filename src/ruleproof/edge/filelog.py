@@ -47,6 +47,9 @@ class FileLog:
         if key == self._key:
             return Batch((), False)
         fresh = self._key is None or key[0] != self._key[0] or key[1] < self._offset
+        fresh = fresh or (
+            self._key is not None and key[1] == self._key[1]
+        )  # written to, and no longer: edited in place
         data = b"" if fresh else self._since()
         if fresh or data is None:
             fresh = True
@@ -73,7 +76,7 @@ class FileLog:
     def _take(self, data: bytes) -> tuple[tuple[int, bytes], ...]:
         cut = data.rfind(b"\n") + 1
         whole, tail = data[:cut], data[cut:]
-        lines = [(self._line + 1 + i, raw) for i, raw in enumerate(whole[:-1].split(b"\n"))] if whole else []
+        lines = list(enumerate(whole.split(b"\n"), self._line + 1))[:-1]
         self._line += len(lines)
         taken = cut
         self.torn = bool(tail)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hmac
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +48,13 @@ class TrustRegistry:
         if tracked and not (isinstance(entry, dict) and entry.get("tracked") is True):
             return Trust(False, "git tracks it, so a pull can change what is in force", tracked)
         return Trust(True, tracked=tracked)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the registry's second lock while a workspace is made and trusted as one step."""
+        fs.mkdir(self._file.parent)
+        with fs.lock(self._file.with_name(".making")):
+            yield
 
     def trust(self, root: Path, *, at: str, token: str, tracked: bool) -> None:
         """Trust `root` from now on; `tracked` accepts that git may change it."""

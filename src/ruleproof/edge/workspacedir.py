@@ -30,6 +30,12 @@ class WorkspaceDir:
             fs.write_atomic(ignore, b"# written by ruleproof: what is learned here stays on this machine\n*\n")
         return new
 
+    def untouched(self) -> bool:
+        """Whether it holds nothing yet, no word of trust either: made just now, or by somebody who was killed."""
+        return fs.listdir(self.root) == sorted(
+            (".gitignore", *{folder.split("/")[0] for folder in FOLDERS})
+        ) and not any(fs.listdir(self.root / folder) for folder in FOLDERS)
+
     def write(self, name: str, data: bytes, *, sync: bool = True) -> None:
         """Replace a file whole."""
         fs.write_atomic(self._path(name), data, sync=sync)

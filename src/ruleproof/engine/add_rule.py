@@ -120,8 +120,15 @@ def checked_text(text: str, name: str, max_len: int) -> tuple[str, tuple[str, ..
         raise Refused(
             f"The {name} holds invisible characters: {', '.join(hidden)}.", hint="Remove them and add the rule again."
         )
-    clean, kinds = redact(sanitize_text(text, max_len))
-    return clean.strip(), kinds
+    clean, kinds = redact(sanitize_text(text, 0))
+    clean = clean.strip()
+    if len(clean) > max_len:
+        raise Refused(
+            f"The {name} has {len(clean)} characters once its markup is made harmless; at most {max_len} are allowed "
+            "(sanitize_max_len).",
+            hint="Say it shorter, or without markup; nothing is clipped.",
+        )
+    return clean, kinds
 
 
 def _harmless(tags: Sequence[str]) -> tuple[str, ...]:

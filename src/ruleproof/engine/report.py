@@ -46,9 +46,13 @@ def handle_report(
     *,
     shadow: bool = False,
     assumed: frozenset[str] = frozenset(),
+    window: int = 0,
     also: Also | None = None,
 ) -> Handled:
-    """Handle `report`. `shadow` evaluates and journals only. `assumed`: rules that a context without an id held."""
+    """Handle `report`. `shadow` evaluates and journals only. `assumed`: rules that a context without an id held.
+
+    `window`: a fixed trial enrols so many sessions at most; 0 = any number.
+    """
     with workspace.transaction() as plan:
         sessions, trials = workspace.refresh_sessions(), workspace.refresh_trials()
         now = seconds_of(plan.at)
@@ -63,7 +67,7 @@ def handle_report(
         fresh: tuple[Observation, ...] = ()
         if not judgement.repeated and workspace.rulebook.candidates():
             scores = {score.metric: score.value for score in report.scores}
-            found = tuple(o for o in _observe(workspace, report, judgement, assumed) if trials.news(o))
+            found = tuple(o for o in _observe(workspace, report, judgement, assumed, window) if trials.news(o))
             told = tuple(one for one in telling(workspace, report, judgement) if trials.is_told(one))
             valued = (m for m, value in scores.items() if value is not None)
             if found or told or not trials.knows(report.session_id, valued):
@@ -147,12 +151,12 @@ def dump(workspace: Workspace, notice: Notice, report: Report) -> None:
             for score in report.scores
         ],
     }
-    data = json.dumps(redact_json(value), ensure_ascii=True, sort_keys=True, indent=2).encode()
+    data = json.dumps(redact_json(value), ensure_ascii=True, allow_nan=False, sort_keys=True, indent=2).encode()
     workspace.ports.files.write(notice.dump_path or f"traces/{notice.id}.json", data)
 
 
 def _observe(
-    workspace: Workspace, report: Report, judgement: Judgement, assumed: frozenset[str]
+    workspace: Workspace, report: Report, judgement: Judgement, assumed: frozenset[str], window: int
 ) -> tuple[Observation, ...]:
     """What the report says about each candidate for which its session counts."""
     exposed = workspace.trials.exposures(report.session_id)
@@ -162,7 +166,8 @@ def _observe(
         anytime = rule.trial is not None and rule.trial.policy == "anytime"
         if rule.in_force and not anytime and (rule.id in exposed or rule.id in assumed):
             exposure: Exposure = exposed.get(rule.id, "assumed")
-            if why_not(report.session_id, exposure, rule.metric, metrics, rule.trial) is None:
+            room = workspace.trials.has_room(rule.id, report.session_id, rule.trial, window)
+            if room and why_not(report.session_id, exposure, rule.metric, metrics, rule.trial) is None:
                 breached = in_family(judgement.signatures, rule.metric)
                 found.append(Observation(rule.id, report.session_id, breached, exposure))
     return tuple(found)

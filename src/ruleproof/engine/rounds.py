@@ -56,5 +56,8 @@ class Rounds:
             return asyncio.run(validate_candidates(self._workspace, self._validators))
 
     def drain(self, timeout_s: float) -> bool:
-        """Wait until no round is in flight. False when time ran out."""
-        return self._idle.wait(timeout_s)
+        """Wait until no round is in flight, whoever started it. False when time ran out."""
+        if not self._idle.wait(timeout_s) or not self._flight.acquire(timeout=timeout_s):
+            return False
+        self._flight.release()
+        return True

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import get_args
 
 from ruleproof.core import ids
-from ruleproof.core.score import Score, checked_value
-from ruleproof.errors import RuleproofError
+from ruleproof.core.score import Score, Source, checked_value
+from ruleproof.errors import Refused
 
 
 def as_scores(raw: object, threshold: Callable[[str], float]) -> tuple[tuple[Score, ...], str]:
@@ -27,7 +28,24 @@ def as_scores(raw: object, threshold: Callable[[str], float]) -> tuple[tuple[Sco
             ), ""
         scores: tuple[Score, ...] = tuple(raw)  # type: ignore[arg-type]
         for score in scores:
-            checked_value(score.metric, score.value)
-    except (RuleproofError, TypeError, AttributeError) as error:
-        return (), str(error)[:500]
+            check(score)
+    except Exception as error:  # whatever a foreign object does when it is looked at
+        return (), (str(error) or type(error).__name__)[:500]
     return scores, ""
+
+
+def check(score: object) -> None:
+    """Raise Refused where a Score of an evaluator's holds anything but what its fields promise."""
+    if not isinstance(score, Score):
+        raise Refused(f"an evaluator gave {ids.shown(score)} where a Score belongs.")
+    metric = ids.opaque(score.metric, "metric")
+    checked_value(metric, score.value)
+    checked_value(f"threshold of {metric}", score.threshold)
+    if not isinstance(score.reason, str) or score.source not in get_args(Source):
+        raise Refused(f"score {metric!r} has reason {ids.shown(score.reason)} and source {ids.shown(score.source)}.")
+    for trace in score.flagged:
+        ids.opaque(trace, "trace")
+    for trace, signals in score.signals.items():
+        ids.opaque(trace, "trace")
+        for name, value in signals.items():
+            checked_value(f"signal {ids.opaque(name, 'metric')}", value)

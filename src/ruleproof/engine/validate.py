@@ -66,7 +66,9 @@ async def validate_candidates(workspace: Workspace, validators: Sequence[Validat
 
 async def _validate(workspace: Workspace, rule: Rule, validators: Sequence[Validator]) -> Verdict:
     for validator in validators:
-        verdict = await validator.judge(rule, workspace.trial_of(rule))
+        with workspace.mutex:
+            trial = workspace.trial_of(rule)
+        verdict = await validator.judge(rule, trial)
         if verdict is None:
             continue
         if verdict.decided:

@@ -33,7 +33,7 @@ def trust(
     git tracks, puts nothing in force before this. Read its rules first: they
     go into the prompts of your agents.
     """
-    from ruleproof.harness import trust_registry
+    from ruleproof.assembly import trust_registry
 
     with opened() as harness:
         root, registry = harness.config.root, trust_registry()
