@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,12 @@ from hypothesis import strategies as st
 from tests.engine.places import Place, open_place
 
 from ruleproof.core import ids
+from ruleproof.core.renaming import alias_of
+from ruleproof.core.rule import Rule
 from ruleproof.core.scrub import MARK, Scrubber
 from ruleproof.core.secrets import redact
 from ruleproof.core.text import hidden_code_points
+from ruleproof.core.trial import TrialState
 from ruleproof.edge import fs
 from ruleproof.engine.ack_notice import ack_notice
 from ruleproof.engine.change_rule import retire
@@ -238,6 +243,69 @@ def test_a_session_goes_with_its_records_dumps_and_cases(place: Place) -> None:
     assert json.loads(place.text("state/score_history.json")) == {"z::outcome": {}}
     assert len(place.workspace.ports.mailbox.pending()) == 2  # the incident stays, without the words
     assert json.loads(place.text("traces/many.json"))["sessions"] == [{"session_id": "z"}]
+
+
+JANE = "customer-jane-doe-4711"
+
+
+def _with_trials(place: Place) -> Rule:
+    rule = place.add("Check the address.", metric="agent_reliability")
+    for session in (JANE, f"{JANE}2", "other"):
+        with place.workspace.transaction() as plan:
+            exposure = {"kind": "exposure", "session": session, "unit": session, "rules": {rule.id: "shown"}}
+            plan.trials.append({**exposure, "at": plan.at})
+        place.workspace.refresh_trials()
+        place.report(session, 0.1, f"session {session} went wrong")
+    kept = place.add("Another one.")
+    with place.workspace.transaction() as plan:
+        trial = replace(kept.trial or TrialState(), birth_session=JANE, observed=(JANE, "other"), breached=(JANE,))
+        plan.rule(replace(kept, trial=replace(trial, exposures={JANE: "shown"})), "rule_update")
+        plan.event("skip", reason="budget", session_id=JANE)
+    return rule
+
+
+def test_the_id_of_a_session_is_nowhere_once_it_is_forgotten_and_the_counts_stay(place: Place) -> None:
+    rule = _with_trials(place)
+    before = place.workspace.trial_of(place.workspace.rulebook.rules[rule.id])
+    done = forget(place.workspace, JANE, f"{JANE} asked", folder=place.folder)
+    assert not re.search(rf"{JANE}(?!2)".encode(), place.everything())
+    fresh = open_place(place.root, projected=False)
+    trial = fresh.workspace.refresh_trials().state(rule.id, fresh.workspace.refresh().rules[rule.id].trial)
+    assert trial.observed == (alias_of(JANE), f"{JANE}2", "other") and len(trial.breached) == len(before.breached) == 3
+    assert "trials.jsonl" in done.files and "journal.jsonl" in done.files
+    assert done.kept == (), "the other session, whose id is longer, is not a leftover"
+    assert fresh.examine() == ()
+    again = forget(fresh.workspace, JANE, "again", folder=fresh.folder)
+    assert (again.records, again.files) == (0, ())
+
+
+def test_a_place_that_still_names_a_forgotten_session_is_named(place: Place) -> None:
+    place.report(JANE, 0.1)
+    rule = place.add(f"Never answer {JANE}.")
+    done = forget(place.workspace, JANE, "asked", folder=place.folder)
+    assert done.kept == ("rules.jsonl", "journal.jsonl")
+    left = place.workspace.refresh().get(rule.id)
+    assert left is not None and left.rule == f"Never answer {JANE}."
+
+
+def test_a_session_named_like_a_word_of_ours_changes_no_word(place: Place) -> None:
+    place.report("breach", 0.1)
+    place.report("other", 0.1)
+    forget(place.workspace, "breach", "asked", folder=place.folder)
+    waiting = place.workspace.ports.mailbox.pending()
+    assert [notice.severity for notice in waiting] == ["breach", "breach"]
+    assert [notice.session_id for notice in waiting] == [alias_of("breach"), "other"]
+    assert place.examine() == ()
+
+
+def test_doctor_names_what_is_left_of_a_session_and_not_what_came_later(place: Place) -> None:
+    place.report(JANE, 0.1)
+    old = (place.root / "sessions.jsonl").read_bytes()
+    forget(place.workspace, JANE, "asked", folder=place.folder)
+    place.report(JANE, 0.9)
+    assert place.examine() == ()
+    place.append("sessions.jsonl", old)
+    assert place.codes() == ["forget-unfinished"]
 
 
 def test_what_nobody_has_is_not_found_and_no_id_is_refused(place: Place) -> None:

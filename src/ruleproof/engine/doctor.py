@@ -24,6 +24,7 @@ from ruleproof.core.diagnosis import Store, Told, rule_problems, text_problems, 
 from ruleproof.core.ids import shown
 from ruleproof.core.notice import Notice
 from ruleproof.core.problems import Problem
+from ruleproof.core.renaming import alias_of
 from ruleproof.core.text import one_line
 from ruleproof.engine.compose import Composer
 from ruleproof.engine.ports import Ports
@@ -132,6 +133,7 @@ def look(workspace: Workspace, *, locked: bool = False) -> Snapshot:
         if isinstance(session, Problem):
             seen.problems.append(session)
     seen.problems.extend(_trials(seen.store, _records("trials.jsonl", data, seen.problems)))
+    seen.problems.extend(_forgotten_sessions(seen.store, data))
     return seen
 
 
@@ -164,6 +166,19 @@ def _trials(store: Store, records: Iterable[tuple[str, Mapping[str, object]]]) -
             if rule_id not in found and not store.knows(rule_id):
                 message = f"a trial of {shown(rule_id)}, and the store has no such rule"
                 found[rule_id] = Problem("orphan-trial", message, where, "warning", "It has no effect.")
+    return list(found.values())
+
+
+def _forgotten_sessions(store: Store, data: Mapping[str, bytes]) -> list[Problem]:
+    """Records of a session from before it was forgotten, under the name that it had; later ones are its own affair."""
+    gone = {name: stone for name, stone in store.book.tombstones.items() if name == alias_of(name)}
+    found: dict[str, Problem] = {}
+    for log in ("journal.jsonl", "trials.jsonl", "sessions.jsonl") if gone else ():
+        for where, value in _records(log, data, []):
+            name = text(value.get("session_id") or value.get("session"))
+            stone = gone.get(alias_of(name)) if name else None
+            if stone is not None and name != stone.id and text(value.get("at") or value.get("ts")) <= stone.at:
+                found.setdefault(name, unfinished(name, where))
     return list(found.values())
 
 

@@ -1,14 +1,16 @@
 """Forget one rule, notice, case or session: the one rewrite. Its text goes from every file; a tombstone stays.
 
 The tombstone (digest, reason, time) is written first and synced, then each file is replaced whole, those last that the
-text is known from; so a crash leaves a store that a second call finishes. Ids stay, and so do counts and times in the
-journal and in trials: they are evidence about other things. What another rule, notice or case says in its own words
-stays too and is named in `kept`. A line that cannot be parsed and holds the id or a piece of the text goes whole.
+text is known from; so a crash leaves a store that a second call finishes. Counts and times in the journal and in trials
+stay: they are evidence about other things. So do ids of ours; that of a session, which may name a person, becomes an
+alias everywhere. What another rule, notice or case says in its own words stays too and is named in `kept`. A line that
+cannot be parsed and holds the id or a piece of the text goes whole.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ruleproof.codec.jsonl import decode_line, encode_line
@@ -36,7 +38,8 @@ _NAMES = ("harness_rules.md", "state/score_history.json")
 class Forgotten:
     """What went: lines and objects that were removed or changed, and the files that they stood in.
 
-    `kept`: other rules, notices and cases whose own words hold the text; forget them too if it has to be gone.
+    `kept`: other rules, notices and cases whose own words hold the text, and files that still name the session; forget
+    them too, or mend them, if it has to be gone.
     """
 
     id: str
@@ -89,7 +92,18 @@ def forget(workspace: Workspace, what: str, reason: str, *, folder: Folder | Non
         mailbox = workspace.ports.mailbox
         if any(name.startswith("mailbox/pending/") for name in work.files):
             workspace.ports.files.write("mailbox/status.json", encode_status(summarise(mailbox.pending()), plan.at))
-    return Forgotten(target.id, target.kind, work.records, tuple(work.files), tuple(dict.fromkeys(target.kept)))
+        left = _left(workspace, target, [*names, *(name for name, _ in logs)])
+    return Forgotten(
+        target.id, target.kind, work.records, tuple(work.files), tuple(dict.fromkeys((*target.kept, *left)))
+    )
+
+
+def _left(workspace: Workspace, target: Target, names: Sequence[str]) -> list[str]:
+    """The files that name the session still, in a place where its alias cannot stand: in other words, or another id."""
+    renaming, read = target.renaming, workspace.ports.files.read
+    if renaming is None or target.id == target.buried_as:
+        return []
+    return [name for name in names if renaming.remains(read(name) or b"")]
 
 
 def _logs(workspace: Workspace, kind: Kind) -> tuple[tuple[str, Log], ...]:
@@ -103,13 +117,13 @@ def _logs(workspace: Workspace, kind: Kind) -> tuple[tuple[str, Log], ...]:
 def _bury(work: _Work, plan: Transaction, reason: str) -> None:
     """The tombstone, and the event that tells of it, once."""
     target, ports = work.target, work.workspace.ports
-    why = one_line(target.scrubber.text(redact(reason)[0]), MAX_REASON)
-    stone = work.workspace.rulebook.tombstones.get(target.id)
+    why = one_line(target.clean(redact(reason)[0]), MAX_REASON)
+    stone = work.workspace.rulebook.tombstones.get(target.buried_as)
     if stone is None:
-        stone = Tombstone(target.id, target.digest, why, plan.at)
+        stone = Tombstone(target.buried_as, target.digest, why, plan.at)
         ports.rules.append(encode_line(tombstone_to(stone)))
     if not target.told:
-        plan.event("forget", of=target.id, thing=target.kind, digest=stone.digest, reason=stone.reason)
+        plan.event("forget", of=target.buried_as, thing=target.kind, digest=stone.digest, reason=stone.reason)
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
@@ -165,7 +179,7 @@ def _whole(work: _Work, name: str, data: bytes) -> bytes | None:
     except (ValueError, RecursionError):
         if target.kind == "session" and json.dumps(target.id).encode() in data:
             return None
-    return target.scrubber.data(data)
+    return target.data(data)
 
 
 # --- logs ------------------------------------------------------------------------------------------------------------
@@ -205,5 +219,5 @@ def _line(target: Target, name: str, raw: bytes) -> bytes | None:
         pass
     if value is None:
         return raw
-    quoted = json.dumps(target.id).encode() in raw and name != "trials.jsonl"
+    quoted = json.dumps(target.id).encode() in raw and (name != "trials.jsonl" or target.kind == "session")
     return None if quoted or target.scrubber.holds(raw.decode("utf-8", "surrogateescape")) else raw

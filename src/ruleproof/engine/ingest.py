@@ -17,6 +17,7 @@ from ruleproof.codec.transcripts.registry import read_sessions
 from ruleproof.core.gate import signature
 from ruleproof.core.notice import Notice, ingest_notice
 from ruleproof.core.problems import Problem
+from ruleproof.core.renaming import alias_of
 from ruleproof.core.score import Score
 from ruleproof.core.secrets import redact
 from ruleproof.core.session import Session
@@ -172,7 +173,7 @@ class _Run:
                 self._trails[session.id] = trail_of(session, scores), scores
 
     def _is_news(self, record: Ingested, known: Mapping[str, str]) -> bool:
-        if record.session_id in self.workspace.rulebook.tombstones:
+        if alias_of(record.session_id) in self.workspace.rulebook.tombstones:
             self.read -= 1
             self.complain(Problem("forgotten", "this session was forgotten and stays so", record.session_id, "info"))
             return False

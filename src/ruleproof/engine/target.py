@@ -1,7 +1,8 @@
 """What `forget` is after: where a rule, notice, case or session stands, what its text is, and what of it may stay.
 
 Per kind: a rule's records go and its events shrink to their facts; a notice's file and dump go and its event shrinks; a
-case's file goes; a session's records, dumps and cases go, and notices about it lose the reasons that quote it.
+case's file goes; a session's records, dumps and cases go, notices about it lose the reasons that quote it, and an alias
+stands for it wherever it was counted.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Literal, cast
 from ruleproof.codec.jsonl import decode_line
 from ruleproof.codec.reading import items, mapping, text
 from ruleproof.core import ids
+from ruleproof.core.renaming import Renaming, alias_of
 from ruleproof.core.scrub import Scrubber
 from ruleproof.engine.ports import Files
 from ruleproof.engine.workspace import Workspace
@@ -45,6 +47,21 @@ class Target:
     told: bool = False
     """The journal has the event of its forgetting."""
     kept: list[str] = field(default_factory=list)
+    renaming: Renaming | None = None
+    """Of a session: its other name."""
+
+    @property
+    def buried_as(self) -> str:
+        """The id that its tombstone has; that of a session is no longer the one that the host gave."""
+        return alias_of(self.id) if self.kind == "session" else self.id
+
+    def clean(self, said: str) -> str:
+        """A text that does not speak of it."""
+        return self.scrubber.text(said) if self.renaming is None else self.renaming.text(said)
+
+    def data(self, data: bytes) -> bytes:
+        """Bytes that are no JSON object; the same object where they do not speak of it."""
+        return self.scrubber.data(data) if self.renaming is None else self.renaming.data(data)
 
     def owns(self, name: str) -> bool:
         """Whether the file is the target's own."""
@@ -58,7 +75,7 @@ class Target:
         if kind == "forget" or value.get("kind") == "tombstone":
             return value
         if self.kind == "session":
-            return self._session_record(log, value)
+            return self._renamed(self._session_record(log, value))
         if self.kind == "rule" and name == self.id and (log == "rules.jsonl" or kind.startswith("rule_")):
             return None if log == "rules.jsonl" else _facts(value)
         if self.kind == "notice" and log == "journal.jsonl":
@@ -77,10 +94,13 @@ class Target:
             return value
         return _without(_unreasoned(value), "note")
 
+    def _renamed(self, value: Value | None) -> Value | None:
+        return value if value is None or self.renaming is None else cast(Value, self.renaming.value(value))
+
     def object(self, name: str, value: Value) -> Value | None:
         """One file that holds a JSON object."""
         if self.kind == "session":
-            return self._session_object(name, value)
+            return self._renamed(self._session_object(name, value))
         place, label, keys = name.partition("/")[0], "", frozenset[str]()
         if self.kind == "notice" and place == "mailbox":
             label, keys = f"notice {text(value.get('id'))}", frozenset(value)
@@ -153,8 +173,9 @@ def find(workspace: Workspace, what: str) -> Target | None:
     """The target of that id; None where nothing has it. Call it under the lock, with fresh rules."""
     ports = workspace.ports
     events = list(_objects(ports.journal.content()))
-    stone = workspace.rulebook.tombstones.get(what)
-    burial = next((event for event in events if event.get("type") == "forget" and event.get("of") == what), None)
+    names = dict.fromkeys((what, alias_of(what)))
+    stone = next((found for name in names if (found := workspace.rulebook.tombstones.get(name))), None)
+    burial = next((event for event in events if event.get("type") == "forget" and event.get("of") in names), None)
     target = _rule(workspace, what, events) or _notice(workspace, what, events) or _case(workspace, what, events)
     if target is None and (stone is None or _kind_of(what, burial) == "session"):
         target = _session(workspace, what, events)
@@ -162,6 +183,8 @@ def find(workspace: Workspace, what: str) -> Target | None:
         target = Target(what, _kind_of(what, burial), stone.digest)
     if target is not None:
         target.told = burial is not None
+        if target.kind == "session":
+            target.renaming = Renaming(what, alias_of(what))
     return target
 
 

@@ -22,7 +22,7 @@ def forget(
 ) -> Reply:
     """Remove a text from every file of the workspace. This cannot be undone.
 
-    What stays is a tombstone: the id, a digest of the text, the reason and the time.
+    What stays is a tombstone: the id (of a session an alias), a digest of the text, the reason and the time.
     """
     from ruleproof.edge.housekeeping import Housekeeping
     from ruleproof.engine.forget import forget as forget_it
