@@ -143,6 +143,13 @@ def test_what_one_person_approves_binds_nobody_else_and_a_changed_file_drops_out
     b.sync()
     assert TEXT in b.ok(*TITLE), "its author's next sync puts the file right"
 
+    push(remote, {path: in_pool(remote)[path].replace(b"Check the archive", b"Delete the archive")})
+    b.run("pool", "sync")
+    assert b.run("pool", "accept", path).returncode == 1, "taking it needs a person"
+    b.ok("pool", "accept", path, typed="y")
+    assert b.standing() == {rule: "changed"}
+    assert b.ok(*TITLE) == plain, "taken is not approved"
+
 
 def test_a_divergence_with_an_approval_and_a_revocation_in_flight_loses_nothing(
     team: tuple[Machine, Machine, Machine, Remote],
