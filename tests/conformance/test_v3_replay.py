@@ -207,13 +207,18 @@ def test_v3_a_rule_that_stands_in_no_context_is_not_replayed(open_harness: Open,
 
 
 def test_v3_several_replays_run_at_once_where_a_setting_allows_it(open_harness: Open) -> None:
-    replay = Recorder()
+    together = threading.Barrier(3)
+
+    def replay(case: EvalCase, context: str) -> str:
+        together.wait(20)
+        return f"replay-of-{case.session_id}"
+
     harness = open_harness(replay=replay, evaluator=lambda turn: {"m": 0.9}, replay_concurrency=3)
     for number in range(3):
         failure(harness, f"f{number}")
     candidate(harness)
     (verdict,) = round_of(harness)
-    assert verdict.outcome == "promote" and replay.most > 1
+    assert verdict.outcome == "promote" and "3 of 3 failures" in verdict.reason
 
 
 def test_v3_cases_of_the_0_6_format_are_replayed_as_they_are(open_harness: Open, data_dir: Path, root: Path) -> None:

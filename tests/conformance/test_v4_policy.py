@@ -14,6 +14,7 @@ from tests.conformance.test_v3_replay import candidate, failure, win
 from ruleproof.core.evalcase import EvalCase
 from ruleproof.core.rule import Rule
 from ruleproof.core.verdict import Verdict
+from ruleproof.engine.errorbudget import level_of
 from ruleproof.harness import Harness
 
 Open = Callable[..., Harness]
@@ -279,4 +280,17 @@ def test_v4_paired_the_level_is_the_rules_share_of_the_error_budget(open_harness
     harness.rules.retire(first.id)
     harness.rules.add("Verify before you retry. Twice.", metric="m")
     levels.append(round_of(harness).details["level"])
-    assert levels[0] == pytest.approx(0.05 * 10 / 110) and levels[1] == pytest.approx(0.05 * 10 / 132)
+    assert levels == [pytest.approx(0.05 * 10 / 110), pytest.approx(0.05 * 10 / 132)]
+
+
+def test_v4_paired_a_promotion_that_was_paid_raises_the_level_of_the_next_and_later_rules_move_no_number(
+    open_harness: Open,
+) -> None:
+    harness = paired(open_harness, Agent(0.6), replay_repeats=5)
+    first = candidate(harness)
+    assert rounds(harness)[0].outcome == "promote"
+    second = harness.rules.add("Verify before you retry. Twice.", metric="m")
+    harness.rules.add("A third one.", metric="k")
+    book = harness.workspace.refresh()
+    assert level_of(book, second, 0.05) == pytest.approx(2 * 0.05 * 10 / 132)
+    assert level_of(book, first, 0.05) == pytest.approx(0.05 * 10 / 110)

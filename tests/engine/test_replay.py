@@ -275,13 +275,13 @@ def test_a_case_that_went_meanwhile_is_an_outcome() -> None:
 
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_no_more_run_at_once_than_is_allowed_and_outcomes_keep_the_order_of_the_jobs(at_once: int) -> None:
-    running, most, mutex = [0], [0], threading.Lock()
+    running, most, mutex, together = [0], [0], threading.Lock(), threading.Barrier(at_once)
 
     def replay(case: EvalCase, context: str) -> str:
         with mutex:
             running[0] += 1
             most[0] = max(most[0], running[0])
-        time.sleep(0.02)
+        together.wait(20)
         with mutex:
             running[0] -= 1
         return f"new-{case.id}"

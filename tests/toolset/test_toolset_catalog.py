@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import re
 from typing import Any
 
 import pytest
 
+from ruleproof.core.render import PREAMBLE
 from ruleproof.toolset import catalog
 from ruleproof.toolset.catalog import TOOLS
 from ruleproof.toolset.spec import Tool, input_schema
@@ -108,6 +110,11 @@ def test_every_handler_of_the_package_is_in_the_catalog() -> None:
                 ["_"],
             ):
                 assert value in taken, name
+
+
+def test_the_preamble_of_every_context_lists_exactly_the_tools_about_learned_rules() -> None:
+    listed = re.findall(r"^\| `(harness_\w+)` \|", PREAMBLE, re.MULTILINE)
+    assert listed == [tool.name for tool in TOOLS if tool.name.startswith("harness_")]
 
 
 def test_a_spec_binds_name_description_schema_and_an_async_handler(place: Any) -> None:

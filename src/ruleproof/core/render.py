@@ -49,6 +49,8 @@ These rules were written from this agent's own failures. Extend them through the
 | `harness_rules_search` | find rules by words |
 | `harness_rules_list` | list rules |
 | `harness_reflect` | look back: notices, verdicts, what helped |
+| `harness_evalset_list` | see recorded cases, which replays use |
+| `harness_evalset_attach` | give a failed case the input it lacks |
 
 ## Learned Mitigations
 

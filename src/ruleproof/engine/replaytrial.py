@@ -14,20 +14,18 @@ from ruleproof.codec.records import attempt_to
 from ruleproof.codec.replayrounds import Round, round_from, round_to
 from ruleproof.core.context import Context
 from ruleproof.core.evalcase import EvalCase, select, target_metric
-from ruleproof.core.evidence import budget
 from ruleproof.core.evidence.paired import PairedPolicy, PairedState, PairedVerdict
 from ruleproof.core.evidence.replay import ATTEMPTS, COUNTED, NAME, Replayed, ReplayPolicy, judge, once_each
 from ruleproof.core.rule import Rule
-from ruleproof.core.rulebook import Rulebook
 from ruleproof.core.trial import TrialState
 from ruleproof.core.verdict import Outcome, Verdict
 from ruleproof.engine.compose import Composer
+from ruleproof.engine.errorbudget import level_of
 from ruleproof.engine.replay import Job, Replayer
 from ruleproof.engine.workspace import Workspace
 
 PAIRED = "paired replay: "
-"""How the reason of a paired verdict begins."""
-_PAID = ("promoted:anytime: ", f"promoted:{PAIRED}")
+"""How the reason of a paired verdict begins: `errorbudget.PAID` knows it."""
 
 
 class ReplayValidator:
@@ -122,20 +120,6 @@ def rounds_of(workspace: Workspace, rule_id: str) -> list[Round]:
         if one is not None and one.rule_id == rule_id:
             found.append(one)
     return found
-
-
-def level_of(book: Rulebook, rule: Rule, alpha: float) -> float:
-    """The rule's level in the error budget: by the number of its trial, in the order of starting.
-
-    A trial of the fixed policy records no number: its place among all rules that were ever on trial is one. Rules that
-    were forgotten keep theirs. Only promotions that were paid from the budget raise the level.
-    """
-    tried = [other for other in book.all() if other.trial is not None and other.id != rule.id]
-    before = sum((other.created_at, other.id) < (rule.created_at, rule.id) for other in tried)
-    gone = sum(name.startswith("r-") and name not in book.rules for name in book.tombstones)
-    paid = sum(other.trial is not None and other.trial.verdict.startswith(_PAID) for other in tried)
-    recorded = rule.trial.number if rule.trial is not None else 0
-    return budget.level(recorded or 1 + before + gone, paid, alpha)
 
 
 def _verdict(rule_id: str, target: str, found: PairedVerdict, rounds: int) -> Verdict:
