@@ -239,3 +239,71 @@ def test_a_context_that_cannot_be_composed_is_empty_and_the_host_goes_on(
 
     monkeypatch.setattr(harness.composer, "context", broken)
     assert harness.system_context("x") == ""
+
+
+def test_there_are_never_more_workers_than_may_evaluate_at_once(make: Callable[..., Harness]) -> None:
+    gate, names = threading.Event(), set[str]()
+    seen: dict[str, list[int]] = {}
+
+    def evaluator(turn: Any) -> dict[str, float]:
+        gate.wait(10)
+        names.add(threading.current_thread().name)
+        seen.setdefault(turn.session_id, []).append(turn.turn)
+        return {"m": 0.9}
+
+    harness = make(evaluator, max_concurrent_evals=3, durability="os")
+    for number in range(1, 4):
+        for session in range(100):
+            harness.on_turn_end({"session_id": f"s{session}", "turn_index": number})
+    workers = [thread for thread in threading.enumerate() if thread.name == "ruleproof-eval"]
+    gate.set()
+    harness.wait()
+    assert len(workers) == 3
+    assert seen == {f"s{session}": [1, 2, 3] for session in range(100)}
+
+
+def test_an_async_evaluation_that_ran_out_of_time_is_cancelled(make: Callable[..., Harness]) -> None:
+    ended: list[str] = []
+
+    async def slow(turn: Any) -> dict[str, float]:
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+        return {"m": 0.9}
+
+    harness = make(slow, eval_timeout_s=0.05)
+
+    async def host() -> list[str]:
+        async with harness.turn("a"):
+            pass
+        handled = await harness.refresh("a")
+        assert handled is not None and not handled.report.scored
+        await asyncio.sleep(0.05)
+        return list(ended)
+
+    assert asyncio.run(host()) == ["cancelled"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_closing_on_the_loop_that_the_evaluator_needs_ends_at_once(make: Callable[..., Harness]) -> None:
+    done: list[int] = []
+
+    async def evaluator(turn: Any) -> dict[str, float]:
+        await asyncio.sleep(0.05)
+        done.append(turn.turn)
+        return {"m": 0.1}
+
+    harness = make(evaluator, drain_timeout_s=20)
+
+    async def host() -> bool:
+        for _ in range(3):
+            async with harness.turn("a"):
+                await asyncio.sleep(0)
+        started = time.monotonic()
+        harness.close()
+        return time.monotonic() - started < 10
+
+    assert asyncio.run(host()), "it waited until its patience ended"
+    assert done == [1, 2, 3] and pending(harness) == 1

@@ -1,8 +1,9 @@
 """Evaluate turns in the background: one queue a session, in order, none lost because the next turn came.
 
 Works with and without a running event loop. An evaluator may be a plain or an async callable; an async one runs on the
-host's loop while that lives, else on a loop of its own. Whatever goes wrong becomes a report without scores (an
-outage), never a score of 0 and never an exception in the host.
+host's loop while that lives and is not waiting for us, else on a loop of its own. There are as many workers as may
+evaluate at once, and none while nothing waits. Whatever goes wrong becomes a report without scores (an outage), never a
+score of 0 and never an exception in the host.
 """
 
 from __future__ import annotations
@@ -67,8 +68,13 @@ class Evaluations:
     ) -> None:
         self._evaluator, self._handle, self._pace, self._monotonic = evaluator, handle, pace, monotonic
         self._mutex = threading.Lock()
-        self._slots = threading.Semaphore(pace.at_once)
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
+        self._ready: deque[_Session] = deque()
+        """Sessions with a turn that waits and none that runs."""
+        self._workers = 0
+        self._hosted: dict[concurrent.futures.Future[object], asyncio.AbstractEventLoop] = {}
+        self._blocked: list[asyncio.AbstractEventLoop] = []
+        """Loops whose own thread waits for us: nothing can run on them meanwhile."""
         self._started = 0
         self.skipped = 0
         """Turns that the budget refused."""
@@ -93,7 +99,10 @@ class Evaluations:
             session.idle.clear()
             if not session.running:
                 session.running = True
-                threading.Thread(target=self._drain, args=(session,), daemon=True, name="ruleproof-eval").start()
+                self._ready.append(session)
+                if self._workers < pace.at_once:
+                    self._workers += 1
+                    threading.Thread(target=self._work, daemon=True, name="ruleproof-eval").start()
         return True
 
     def _session(self, session_id: str) -> _Session:
@@ -109,49 +118,84 @@ class Evaluations:
             self._sessions.popitem(last=False)
         return session
 
-    def _drain(self, session: _Session) -> None:
+    def _work(self) -> None:
+        """One worker: one turn of one session after the other, so that no session keeps the others waiting."""
         while True:
             with self._mutex:
-                if not session.waiting:
+                if not self._ready:
+                    self._workers -= 1
+                    return
+                session = self._ready.popleft()
+                turn, loop = session.waiting.popleft()
+            try:
+                raw: object = self._evaluate(turn, loop)
+            except Exception as error:
+                raw = error
+            try:
+                session.result = self._handle(turn, raw)
+            except Exception:
+                log.exception("handling the evaluation of session %r failed", turn.session_id)
+            with self._mutex:
+                if session.waiting:
+                    self._ready.append(session)
+                else:
                     session.running = False
                     session.idle.set()
-                    return
-                turn, loop = session.waiting.popleft()
-            with self._slots:
-                try:
-                    raw: object = self._evaluate(turn, loop)
-                except Exception as error:
-                    raw = error
-                try:
-                    session.result = self._handle(turn, raw)
-                except Exception:
-                    log.exception("handling the evaluation of session %r failed", turn.session_id)
 
     def _evaluate(self, turn: TurnContext, loop: asyncio.AbstractEventLoop | None) -> object:
         """The evaluator's answer within the time limit; raises TimeoutError, or whatever it raised."""
         answer = _bounded(lambda: self._evaluator(turn), self._pace.timeout_s)
         if not inspect.isawaitable(answer):
             return answer
-        if loop is not None and loop.is_running():
-            future = asyncio.run_coroutine_threadsafe(_awaited(answer), loop)
+        future = self._on_host(answer, loop)
+        if future is not None:
             try:
                 return future.result(self._pace.timeout_s)
             except concurrent.futures.CancelledError:
-                answer = self._evaluator(turn)  # the host's loop ended under it: begin again on a loop of our own
+                _discard(answer)
+                answer = self._evaluator(turn)  # the host's loop ended under it, or waits: begin again on our own
                 if not inspect.isawaitable(answer):
                     return answer
+            finally:
+                future.cancel()  # where time ran out: whoever runs it must not go on
+                with self._mutex:
+                    self._hosted.pop(future, None)
         return asyncio.run(asyncio.wait_for(_awaited(answer), self._pace.timeout_s))
 
+    def _on_host(
+        self, answer: Awaitable[object], loop: asyncio.AbstractEventLoop | None
+    ) -> concurrent.futures.Future[object] | None:
+        """The answer under way on the host's loop; None where that cannot run it."""
+        with self._mutex:
+            if loop is None or loop in self._blocked or not loop.is_running():
+                return None
+            future = asyncio.run_coroutine_threadsafe(_awaited(answer), loop)
+            self._hosted[future] = loop
+            return future
+
     def wait(self, session_id: str | None, timeout_s: float) -> bool:
-        """Wait until the session's queue (every queue without an id) is empty. False when time ran out."""
-        end = self._monotonic() + timeout_s
+        """Wait until the session's queue (every queue without an id) is empty. False when time ran out.
+
+        Called on an event loop, it takes what runs there to a loop of our own: the caller's stands still meanwhile.
+        """
+        end, loop = self._monotonic() + timeout_s, _running_loop()
         with self._mutex:
             if session_id is None:
                 sessions = list(self._sessions.values())
             else:
                 found = self._sessions.get(session_id)
                 sessions = [found] if found else []
-        return all(session.idle.wait(max(0.0, end - self._monotonic())) for session in sessions)
+            stranded = [future for future, host in self._hosted.items() if host is loop]
+            if loop is not None:
+                self._blocked.append(loop)
+        try:
+            for future in stranded:
+                future.cancel()
+            return all(session.idle.wait(max(0.0, end - self._monotonic())) for session in sessions)
+        finally:
+            if loop is not None:
+                with self._mutex:
+                    self._blocked.remove(loop)
 
     def result(self, session_id: str) -> object:
         """What `handle` returned for the session's last turn; None before the first."""
@@ -165,6 +209,12 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
+
+
+def _discard(answer: Awaitable[object]) -> None:
+    """Give up a coroutine that nobody began, without a complaint of the interpreter."""
+    if inspect.iscoroutine(answer) and inspect.getcoroutinestate(answer) == inspect.CORO_CREATED:
+        answer.close()
 
 
 async def _awaited(answer: Awaitable[object]) -> object:
