@@ -313,7 +313,7 @@ def test_leftovers_of_killed_writers_are_swept_once_they_are_old(place: Place) -
 
 def test_what_nobody_knows_is_named_and_left_alone(place: Place) -> None:
     (place.root / "notes.txt").write_text("mine")
-    (place.root / "evalset/c-1.json").write_text('{"id": "c-2"}')
+    (place.root / "evalset/c-1.json").write_text('{"id": "c-2", "kind": "win"}')
     (place.root / "traces/t.json").write_text("[")
     (place.root / "link").symlink_to("/nowhere")
     before = place.everything()
@@ -433,3 +433,16 @@ def test_law_whatever_the_files_hold_nothing_raises_and_a_second_repair_mends_no
             aside = b"".join(path.read_bytes() for path in place.root.glob(f"{name}.*"))
             for raw in data.split(b"\n"):
                 assert raw + b"\n" in left or raw + b"\n" in aside
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ("{", "broken-file"), ("[]", "bad-case"), ('{"id": "c-1", "kind": "golden"}', "bad-case"),
+        ('{"id": "c-1", "kind": "win", "baseline_scores": {"m": 7}}', "odd-field"),
+        ('{"id": "c-1", "kind": "win"}', None),
+    ],
+)  # fmt: skip
+def test_an_eval_case_that_is_no_evidence_is_named(place: Place, content: str, code: str | None) -> None:
+    (place.root / "evalset/c-1.json").write_text(content)
+    assert place.codes() == ([code] if code else [])

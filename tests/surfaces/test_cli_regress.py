@@ -115,6 +115,7 @@ def test_a_command_that_is_not_there_is_5_with_the_reason_in_each_case(shop: Cli
 
 def test_of_a_workspace_that_is_not_trusted_nothing_is_run_and_that_is_5(bare: Cli) -> None:
     (bare.folder / ".ruleproof/evalset").mkdir(parents=True)
+    (bare.folder / ".ruleproof/evalset/c-1.json").write_text('{"id": "c-1", "kind": "win", "replay_input": "x"}')
     found = bare("regress", "--command", f"touch {bare.folder / 'mark'}")
     assert found.code == 5 and "not trusted" in found.out
     assert not (bare.folder / "mark").exists()

@@ -59,13 +59,13 @@ def decode(data: bytes, where: str) -> tuple[EvalCase | None, tuple[Problem, ...
     try:
         value: object = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        return None, (Problem("bad-encoding", f"not UTF-8 (byte {error.start}); the case is left as it is", where),)
+        return None, (_left(where, "bad-encoding", f"not UTF-8 (byte {error.start})"),)
     except (ValueError, RecursionError):
-        return None, (Problem("broken-file", "not JSON (torn or foreign); the case is left as it is", where),)
+        return None, (_left(where, "broken-file", "not JSON (torn or foreign)"),)
     try:
         name, value = _checked(value)
     except Refused as refusal:
-        return None, (Problem("bad-case", f"{refusal.message} The case is left as it is.", where),)
+        return None, (_left(where, "bad-case", refusal.message.rstrip(".")),)
     case = EvalCase(
         id=name,
         created_at=text(value.get("created_at")),
@@ -90,6 +90,10 @@ def decode(data: bytes, where: str) -> tuple[EvalCase | None, tuple[Problem, ...
         for key in odd
     )
     return replace(case, extra=extra) if extra else case, problems
+
+
+def _left(where: str, code: str, message: str) -> Problem:
+    return Problem(code, f"{message}; the case is left as it is and is no evidence", where, "warning")
 
 
 def _checked(value: object) -> tuple[str, dict[str, object]]:

@@ -109,5 +109,5 @@ class EvalSetDir:
         case, problems = decode(data, where)
         if case is not None and f"{case.id}.json" != name:
             message = f"holds the case {ids.shown(case.id)}; the name of a file is its id"
-            case, problems = None, (Problem("bad-id", message, where),)
+            case, problems = None, (Problem("bad-id", message, where, "warning"),)
         return _File(key, case, problems)

@@ -6,6 +6,7 @@ when it is over. Neither kind is ever taken from a settings file, which may have
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import json
 import os
@@ -51,6 +52,7 @@ class CommandReplay:
         self._timeout_s, self._max_output = timeout_s, max_output
         self._mutex = threading.Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
+        atexit.register(self.close)
 
     def __call__(self, case: EvalCase, context: str) -> object:
         """The new session's id, or the object that the command printed."""

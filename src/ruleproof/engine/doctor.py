@@ -270,6 +270,9 @@ def is_stale(ports: Ports, composer: Composer) -> bool:
 
 
 def _files(ports: Ports, folder: Folder | None) -> Iterator[Problem]:
+    cases: dict[str, list[Problem]] = {}
+    for problem in ports.evalset.problems() if folder is not None else ():
+        cases.setdefault(problem.where, []).append(problem)
     for entry in folder.walk() if folder is not None else ():
         name = entry.name
         if TEMPORARY.fullmatch(name.rsplit("/", 1)[-1]):
@@ -281,8 +284,10 @@ def _files(ports: Ports, folder: Folder | None) -> Iterator[Problem]:
             yield Problem("kept-aside", "kept by an earlier repair", ascii_name(name), "info", "Remove it when done.")
         elif not _KNOWN.fullmatch(name):
             yield Problem("unknown-file", "nothing here reads it", ascii_name(name), "info")
-        elif name.startswith(("traces/", "evalset/")):
+        elif name.startswith("traces/"):
             yield from _object_file(ports, name)
+        else:
+            yield from cases.get(name, ())
 
 
 def _object_file(ports: Ports, name: str) -> Iterator[Problem]:
@@ -292,9 +297,6 @@ def _object_file(ports: Ports, name: str) -> Iterator[Problem]:
         value = None
     if not isinstance(value, dict):
         yield Problem("broken-file", "not a JSON object; nothing is made of it", ascii_name(name), "warning")
-    elif name.startswith("evalset/") and text(value.get("id")) != name[8:-5]:
-        message = f"holds the case {shown(value.get('id'))}; the name of a file is its id"
-        yield Problem("bad-id", message, ascii_name(name), "warning")
 
 
 def ascii_name(name: str) -> str:

@@ -18,7 +18,7 @@ def next_number(book: Rulebook) -> int:
 
 
 def place_of(book: Rulebook, rule: Rule) -> int:
-    """The number of a trial that recorded none: its place among all rules ever on trial, which later ones never move."""
+    """The number of a trial that recorded none: its place among all rules ever on trial. Later ones never move it."""
     born = rule.created_at, rule.id
     before = sum(other.trial is not None and (other.created_at, other.id) < born for other in book.all())
     return 1 + before + sum(name.startswith("r-") and name not in book.rules for name in book.tombstones)

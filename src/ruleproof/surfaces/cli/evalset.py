@@ -49,7 +49,7 @@ def listed(kind: Kind | None) -> Reply:
         problems = harness.workspace.ports.evalset.problems()
     rows = [(case.id, case.kind, case.session_id, _scores(case), case.replayable) for case in found]
     text = table(("case", "kind", "session", "scores", "replayable"), rows) if rows else "No case."
-    notes = (f"{len(problems)} things are odd in evalset/; `ruleproof doctor` names files.",) if problems else ()
+    notes = (f"{len(problems)} things are odd in evalset/; `ruleproof doctor` names them.",) if problems else ()
     return Reply({"cases": [value_of(case) for case in found]}, text, notes=notes)
 
 
