@@ -98,6 +98,19 @@ def test_init_writes_settings_and_a_workspace_that_git_does_not_see(bare: Cli) -
     assert "*" in (bare.folder / ".ruleproof" / ".gitignore").read_text(encoding="utf-8").split()
 
 
+def test_init_keeps_a_broken_settings_file_beside_the_new_one(cli: Cli) -> None:
+    file = cli.folder / "ruleproof.toml"
+    for number, broken in enumerate((b"mode = ", b"\xff\xfe")):
+        file.write_bytes(broken)
+        assert "ruleproof init" in cli("status").err
+        result = cli("init", "--mode", "suggest")
+        assert result.code == 0 and "it is kept as ruleproof.toml.broken" in result.err + result.out
+        assert (cli.folder / f"ruleproof.toml.broken{'2' if number else ''}").read_bytes() == broken
+        assert cli.json("status")["mode"] == "suggest"
+    file.write_text("max_active_rules = 'many'", encoding="utf-8")
+    assert cli("init", "--yes").code == 2 and file.read_text(encoding="utf-8") == "max_active_rules = 'many'"
+
+
 def test_init_twice_changes_nothing(cli: Cli) -> None:
     file = cli.folder / "ruleproof.toml"
     file.write_text('mode = "suggest"   # ours\n', encoding="utf-8")

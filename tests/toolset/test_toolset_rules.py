@@ -177,6 +177,17 @@ def test_with_validation_off_a_rule_is_active_at_once(opened: Any) -> None:
 # --- retire ----------------------------------------------------------------------------------------------------------
 
 
+def test_the_author_of_a_rule_is_whoever_added_it_whoever_moves_it(place: Any) -> None:
+    retired, promoted = add(place)["rule"]["id"], add(place, "Another rule.")["rule"]["id"]
+    place.rules.retire(retired, reason="a person decides")
+    change_rule.apply_verdict(
+        place.workspace, place.rules.get(promoted), promote=True, reason="it helped", validator="forward_trial"
+    )
+    assert [place.rules.get(rule_id).author for rule_id in (retired, promoted)] == ["agent", "agent"]
+    moves = {event["id"]: event for event in place.lines("journal.jsonl") if event["type"] != "rule_add"}
+    assert moves[retired]["by"] == "person" and moves[promoted]["validator"] == "forward_trial"
+
+
 def test_retiring_is_final_and_recorded_with_reason_and_author(place: Any) -> None:
     rule_id = add(place)["rule"]["id"]
     rule = place.well("harness_rule_retire", rule_id=rule_id, reason=f"superseded; key {SECRET}")["rule"]

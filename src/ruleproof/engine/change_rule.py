@@ -1,4 +1,7 @@
-"""Move a rule: retire, promote, pause, resume, accept. Each is decided under the lock by the lifecycle table."""
+"""Move a rule: retire, promote, pause, resume, accept. Each is decided under the lock by the lifecycle table.
+
+The author of a rule is whoever added it; who moved it stands in the journal event (`by`, or the validator).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ def retire(workspace: Workspace, rule_id: str, reason: str = "", author: str = "
         status = decide(rule, "retire", rule_id)
         assert rule is not None
         why = redact(sanitize_text(reason, MAX_REASON))[0].strip()
-        folded = replace(rule, status=status, reason=why, trial=_folded(workspace, rule), author=author)
+        folded = replace(rule, status=status, reason=why, trial=_folded(workspace, rule))
         return plan.rule(folded, "rule_retire", reason=why, by=author)
 
 
@@ -52,7 +55,7 @@ def apply_verdict(
         status = decide(now, "promote" if promote else "retire", rule.id)
         trial = _folded(workspace, now) or TrialState()
         trial = replace(trial, verdict=f"{word}:{reason}")
-        moved = replace(now, status=status, reason=reason, trial=trial, author="")
+        moved = replace(now, status=status, reason=reason, trial=trial)
         kind = "rule_promote" if promote else "rule_retire"
         return plan.rule(moved, kind, reason=reason, validator=validator, **evidence)
 

@@ -29,18 +29,23 @@ def init(
     """Make a workspace in this folder.
 
     It writes ruleproof.toml (every setting, commented) and .ruleproof/, which is kept out of git. What exists
-    already stays as it is. A workspace that came with a clone is not trusted by this; see
-    `ruleproof trust --help`.
+    already stays as it is; a ruleproof.toml that cannot be read is kept beside a new one. A workspace that came with a
+    clone is not trusted by this; see `ruleproof trust --help`.
     """
     from ruleproof.config import SETTINGS_FILE, HarnessConfig, find_project
     from ruleproof.harness import Harness
 
     here, outer = Path.cwd(), find_project(None)
     file = here / SETTINGS_FILE
-    wrote = not file.exists()
+    broken = _broken(file)
+    wrote = not file.exists() or broken
     notes = [] if outer == here else [f"{outer} has a workspace too; in {here} this one counts from now on."]
     if wrote:
-        _write_settings(file, mode or (MODE if yes else _asked(out)))
+        chosen = mode or (MODE if yes else _asked(out))
+        if broken:
+            aside = _set_aside(file)
+            notes.append(f"{file} could not be read; it is kept as {aside.name}.")
+        _write_settings(file, chosen)
     config = HarnessConfig.load()
     fresh = not config.root.exists()
     harness = Harness.create(config)
@@ -48,6 +53,28 @@ def init(
     if mode not in (None, config.mode):
         notes.append(f"The mode stays {config.mode}: {file} exists; set `mode` in it.")
     return _reply(harness, file, wrote, fresh, notes)
+
+
+def _broken(file: Path) -> bool:
+    """Whether no setting can be read from the file: it is no TOML, or no text. A wrong value is its author's."""
+    import tomllib
+
+    try:
+        tomllib.loads(file.read_bytes().decode("utf-8-sig"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return True
+    except OSError:
+        pass
+    return False
+
+
+def _set_aside(file: Path) -> Path:
+    """Rename the file to a name that nothing has, and return that."""
+    aside, number = file.with_name(f"{file.name}.broken"), 1
+    while aside.exists() or aside.is_symlink():
+        number += 1
+        aside = file.with_name(f"{file.name}.broken{number}")
+    return file.rename(aside)
 
 
 def _asked(out: Output) -> Mode:
