@@ -57,6 +57,21 @@ def test_output_and_files_are_utf_8_whatever_the_locale_says(environment: dict[s
 
 
 @POSIX
+def test_the_command_line_is_utf_8_where_the_locale_knows_ascii_only(folder: Path) -> None:
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    assert ruleproof("init", "--yes", cwd=folder, **ascii_only).returncode == 0
+    text = "Vérifie 予約 avant 👩"
+    added = ruleproof("rules", "add", text, "--tag", "né", "--json", cwd=folder, **ascii_only)
+    assert added.returncode == 0, added.stderr
+    rule = json.loads(added.stdout.decode("utf-8"))["rule"]
+    assert (rule["rule"], rule["tags"]) == (text, ["né"])
+    session = {"id": "a", "messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]}
+    (folder / "é.jsonl").write_text(json.dumps(session) + "\n", encoding="utf-8")
+    read = ruleproof("ingest", "é.jsonl", cwd=folder, **ascii_only)
+    assert read.returncode == 0 and "é.jsonl" in read.stdout.decode("utf-8")
+
+
+@POSIX
 @pytest.mark.parametrize("command", ["context", "journal --limit 100000", "tool", "--help", "rules --json"])
 def test_a_closed_pipe_is_silent(command: str, cli: Cli) -> None:
     for number in range(50):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ruleproof.core import ids
 from ruleproof.surfaces.cli.layout import facts, paragraph, table
-from ruleproof.surfaces.cli.opening import opened
+from ruleproof.surfaces.cli.opening import opened, path_of
 from ruleproof.surfaces.cli.output import Reply
 from ruleproof.surfaces.cli.verb import Verb, verb
 
@@ -201,7 +200,7 @@ def _read(file: str) -> bytes:
     if file == "-":
         data = sys.stdin.buffer.read(MAX_INPUT + 1)
     else:
-        with Path(file).open("rb") as source:
+        with path_of(file).open("rb") as source:
             data = source.read(MAX_INPUT + 1)
     if len(data) > MAX_INPUT:
         raise typer.BadParameter(f"{file} has more than {MAX_INPUT} bytes", param_hint="--input")

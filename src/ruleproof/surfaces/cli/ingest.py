@@ -12,7 +12,7 @@ import typer
 
 from ruleproof.surfaces.cli.exits import Exit
 from ruleproof.surfaces.cli.layout import paragraph, table
-from ruleproof.surfaces.cli.opening import opened
+from ruleproof.surfaces.cli.opening import opened, path_of
 from ruleproof.surfaces.cli.output import Output, Reply, as_value
 from ruleproof.surfaces.cli.verb import verb
 
@@ -74,8 +74,8 @@ def _opened(name: str) -> tuple[str, BinaryIO, int | None]:
     if name == "-":
         return "standard input", sys.stdin.buffer, None
     try:
-        source = Path(name).open("rb")  # noqa: SIM115 (the caller closes it)
-        return name, source, Path(name).stat().st_size
+        source = path_of(name).open("rb")
+        return name, source, path_of(name).stat().st_size
     except OSError as error:
         raise typer.BadParameter(f"{name}: {error.strerror}", param_hint="FILE") from None
 

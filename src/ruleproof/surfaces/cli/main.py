@@ -46,6 +46,7 @@ from ruleproof.surfaces.cli import (
     trust,
 )
 from ruleproof.surfaces.cli.exits import Exit
+from ruleproof.surfaces.cli.opening import words
 from ruleproof.surfaces.cli.output import Output, Reply
 from ruleproof.surfaces.cli.verb import Verb, epilog, settings
 
@@ -158,4 +159,4 @@ def _usage(error: BaseException, out: Output) -> Exit:
 
 def main() -> None:
     """`ruleproof` on the command line."""
-    sys.exit(run(sys.argv[1:], Output(sys.stdout, sys.stderr)))
+    sys.exit(run(words(sys.argv[1:]), Output(sys.stdout, sys.stderr)))

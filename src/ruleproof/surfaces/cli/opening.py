@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ruleproof.errors import Refused
@@ -12,6 +15,22 @@ if TYPE_CHECKING:
     from ruleproof.config import HarnessConfig
     from ruleproof.engine.ports import Evaluator, Replay
     from ruleproof.harness import Harness
+
+
+_ASCII_ONLY = sys.getfilesystemencoding() in ("ascii", "us-ascii")
+"""Python then takes every byte beyond ASCII apart, in arguments and in names of files."""
+
+
+def words(arguments: list[str]) -> list[str]:
+    """A command line as UTF-8 has it, where the locale knows ASCII only; else as it came."""
+    if not _ASCII_ONLY:
+        return arguments
+    return [os.fsencode(argument).decode("utf-8", "surrogateescape") for argument in arguments]
+
+
+def path_of(name: str) -> Path:
+    """The file that one of these words names."""
+    return Path(os.fsdecode(name.encode("utf-8", "surrogateescape")) if _ASCII_ONLY else name)
 
 
 @contextmanager
