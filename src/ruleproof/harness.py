@@ -74,6 +74,7 @@ class Harness:
             self.workspace,
             Settings(config.rule_retrieval, config.rules_context_topk, config.rules_context_max_tokens),
             trial_sessions=config.rule_trial_min_sessions,
+            most_sessions=config.rule_trial_most_sessions,
             paused=config.pause,
             evidence=self.evidence.line if config.render_evidence else None,
         )

@@ -66,7 +66,7 @@ MAX_LABEL = 160
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a candidate's trial is: `observed` of `needed` sessions; `needed` 0: it may end after any session."""
+    """How far a candidate's trial is: `observed` sessions of the `needed` after which it ends at the latest."""
 
     observed: int
     needed: int
@@ -83,8 +83,7 @@ def entry(rule: Rule, progress: Progress | None = None, evidence: str = "") -> s
         facts.append(f"from notice {one_line(rule.source_notice_id, MAX_LABEL)}")
     bracket = ", ".join(facts)
     if progress:
-        seen = f"{progress.observed}/{progress.needed} sessions observed" if progress.needed else "under way"
-        bracket += f"; trial: {seen}"
+        bracket += f"; trial: {progress.observed}/{progress.needed} sessions observed"
     rationale = one_line(rule.rationale, MAX_TEXT)
     return (
         f"- **{rule.id}**{mark}: {one_line(rule.rule, MAX_TEXT)}\n"

@@ -44,13 +44,14 @@ class Composer:
         settings: Settings,
         *,
         trial_sessions: int,
+        most_sessions: int = 2000,
         count: Callable[[str], int] = estimate_tokens,
         paused: bool = False,
         evidence: Callable[[Rule], str] | None = None,
     ) -> None:
         self.workspace = workspace
         self.settings = settings
-        self._sessions = trial_sessions
+        self._sessions, self._most = trial_sessions, most_sessions
         self._count = count
         self._paused = paused
         self._renderer = Renderer(self._progress, evidence)
@@ -155,7 +156,8 @@ class Composer:
 
     def _progress(self, rule: Rule) -> Progress:
         if rule.trial is not None and rule.trial.policy == "anytime":
-            return Progress(0, 0)
+            scored = sum(told.value is not None for told in self.workspace.trials.told(rule.id))
+            return Progress(scored, self._most)
         return Progress(min(len(self.workspace.trial_of(rule).observed), self._sessions), self._sessions)
 
     def full(self) -> str:
