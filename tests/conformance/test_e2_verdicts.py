@@ -13,7 +13,6 @@ from tests.conformance.test_e3_wiring import ANYTIME
 from ruleproof.core.evidence.fixed import fixed_evidence
 from ruleproof.core.evidence.intervals import newcombe
 from ruleproof.core.evidence.pretest import false_promotion_chance
-from ruleproof.core.evidence.summary import summary
 from ruleproof.core.trial import Baseline, TrialState
 from ruleproof.harness import Harness
 from ruleproof.testing import FixedSystem
