@@ -1,4 +1,4 @@
-"""The composition root: the one place where the concrete edges of a workspace are named."""
+"""The composition root: names the concrete edges of a workspace, and turns settings into what the engine takes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import platformdirs
 
 from ruleproof.config import HarnessConfig
+from ruleproof.core.context import Settings
 from ruleproof.edge import fs
 from ruleproof.edge.evalsetdir import EvalSetDir
 from ruleproof.edge.filelog import FileLog
@@ -14,7 +15,12 @@ from ruleproof.edge.mailboxdir import MailboxDir
 from ruleproof.edge.system import System
 from ruleproof.edge.trust import Trust, TrustRegistry
 from ruleproof.edge.workspacedir import LOCK, WorkspaceDir
+from ruleproof.engine.add_rule import Limits
+from ruleproof.engine.compose import Composer
+from ruleproof.engine.evaluate import Pace
+from ruleproof.engine.evidence import Evidence
 from ruleproof.engine.ports import Ports
+from ruleproof.engine.workspace import Workspace
 
 
 def open_ports(config: HarnessConfig, state_dir: Path | None = None) -> tuple[Ports, Trust]:
@@ -50,3 +56,38 @@ def open_ports(config: HarnessConfig, state_dir: Path | None = None) -> tuple[Po
 def trust_registry(state_dir: Path | None = None) -> TrustRegistry:
     """This user's registry of trusted workspaces."""
     return TrustRegistry(state_dir or Path(platformdirs.user_state_dir("ruleproof", appauthor=False)))
+
+
+def make_composer(config: HarnessConfig, workspace: Workspace, evidence: Evidence) -> Composer:
+    """What composes the contexts of a workspace."""
+    return Composer(
+        workspace,
+        Settings(config.rule_retrieval, config.rules_context_topk, config.rules_context_max_tokens),
+        trial_sessions=config.rule_trial_min_sessions,
+        most_sessions=config.rule_trial_most_sessions,
+        paused=config.pause,
+        evidence=evidence.line if config.render_evidence else None,
+    )
+
+
+def limits(config: HarnessConfig) -> Limits:
+    """What bounds an added rule, and how it is tried."""
+    return Limits(
+        config.max_active_rules,
+        config.sanitize_max_len,
+        config.rule_validation,
+        config.mode == "suggest",
+        config.rule_trial_policy,
+        config.rule_holdout,
+    )
+
+
+def pace(config: HarnessConfig) -> Pace:
+    """How much is evaluated."""
+    return Pace(
+        config.eval_sample_every,
+        config.session_min_eval_interval_s,
+        config.max_concurrent_evals,
+        config.max_evals_per_run,
+        config.eval_timeout_s,
+    )

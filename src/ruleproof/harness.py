@@ -18,21 +18,19 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ruleproof.assembly import open_ports
+from ruleproof.assembly import limits, make_composer, open_ports, pace
 from ruleproof.config import HarnessConfig
 from ruleproof.core import ids
-from ruleproof.core.context import Context, Settings
+from ruleproof.core.context import Context
 from ruleproof.core.continuation import Chapter
 from ruleproof.core.evidence.replay import best_scores
 from ruleproof.core.score import Report, Score, checked_cost, checked_value
 from ruleproof.core.verdict import Verdict
 from ruleproof.edge.evaluators.trace import TraceEvaluator
 from ruleproof.edge.trust import Trust
-from ruleproof.engine.add_rule import Limits
 from ruleproof.engine.capture import Capture
-from ruleproof.engine.compose import Composer
 from ruleproof.engine.evalset import EvalCases
-from ruleproof.engine.evaluate import Evaluations, Pace, TurnContext
+from ruleproof.engine.evaluate import Evaluations, TurnContext
 from ruleproof.engine.evidence import Evidence
 from ruleproof.engine.exposure import Exposures
 from ruleproof.engine.ports import Evaluator, Ports, Replay
@@ -70,23 +68,8 @@ class Harness:
         self.trust = trust
         self.workspace = Workspace(ports, config.gate(), config.breaker(), durable=config.durability == "fsync")
         self.evidence = Evidence.configured(self.workspace, config)
-        self.composer = Composer(
-            self.workspace,
-            Settings(config.rule_retrieval, config.rules_context_topk, config.rules_context_max_tokens),
-            trial_sessions=config.rule_trial_min_sessions,
-            most_sessions=config.rule_trial_most_sessions,
-            paused=config.pause,
-            evidence=self.evidence.line if config.render_evidence else None,
-        )
-        limits = Limits(
-            config.max_active_rules,
-            config.sanitize_max_len,
-            config.rule_validation,
-            config.mode == "suggest",
-            config.rule_trial_policy,
-            config.rule_holdout,
-        )
-        self.rules = Rules(self.workspace, self.composer, limits, self.evidence)
+        self.composer = make_composer(config, self.workspace, self.evidence)
+        self.rules = Rules(self.workspace, self.composer, limits(config), self.evidence)
         self.evalset = EvalCases(self.workspace, config.cases())
         self._capture = Capture(self.evalset, ports.system.monotonic, on=config.capture_eval_cases)
         self.governance = Governance(config)
@@ -104,14 +87,7 @@ class Harness:
             replays = ReplayValidator(self.workspace, self.composer, self._replayer, config.replays())
             validators.insert(0, replays)
         self._rounds = Rounds(self.workspace, validators, replay=replay is not None)
-        pace = Pace(
-            config.eval_sample_every,
-            config.session_min_eval_interval_s,
-            config.max_concurrent_evals,
-            config.max_evals_per_run,
-            config.eval_timeout_s,
-        )
-        self._evaluations = Evaluations(evaluate, self._evaluated, pace, ports.system.monotonic)
+        self._evaluations = Evaluations(evaluate, self._evaluated, pace(config), ports.system.monotonic)
         self._mutex = threading.Lock()
         self._exposures = Exposures(self.workspace)
         self._turns: dict[str, int] = {}
