@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from ruleproof.config import HarnessConfig
+from ruleproof.errors import Refused
 from ruleproof.harness import Harness
 
 AGENT_FACING = (
@@ -51,6 +55,26 @@ def test_r12_the_loop_from_notice_to_rule_runs_through_the_tools_alone(tmp_path:
     assert harness.rules.candidates() == [] and harness.rules.active() == []
     (rule,) = harness.rules.all()
     assert rule.status == "retired" and rule.reason == "superseded"
+
+
+@pytest.mark.parametrize(
+    ("query", "more", "said"),
+    [
+        (None, {}, "The query is NoneType, not text."),
+        ("a", {"statuses": ("bogus",)}, "'bogus' is no status"),
+        ("a", {"statuses": "active"}, "list of some of candidate, active, retired"),
+        ("a", {"limit": "x"}, "The limit is 'x'."),
+        ("a", {"limit": -1}, "The limit is -1."),
+    ],
+)
+def test_r12_a_search_that_means_nothing_is_refused_by_name(
+    query: Any, more: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    harness = Harness.create(HarnessConfig(harness_root=tmp_path / "w"), state_dir=tmp_path / "state")
+    harness.rules.add("Verify the payment first.")
+    with pytest.raises(Refused) as refused:
+        harness.rules.search(query, **more)
+    assert said in str(refused.value)
 
 
 def test_r12_programs_list_search_retire_and_count_effects(tmp_path: Path) -> None:

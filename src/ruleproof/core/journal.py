@@ -5,7 +5,7 @@ The journal is append-only and never trimmed; the fold keeps what questions need
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Mapping, Sequence
 
@@ -62,9 +62,9 @@ class JournalFold:
             self.notices[notice_id] = signatures
         if event.get("source") != "ingest" and isinstance(session_id, str):
             self._incidents.append((session_id, signatures))
-        self._all_times.append(when)
+        insort(self._all_times, when)  # clocks go back, and writers overtake each other
         for metric in {s.partition(":")[2] for s in signatures}:
-            self._times.setdefault(metric, []).append(when)
+            insort(self._times.setdefault(metric, []), when)
 
     def baseline(self, metric: str | None) -> Baseline:
         """Share of recently journaled sessions whose notices hit the metric's family (any family without a metric).

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isfinite
+from sys import float_info
 from types import MappingProxyType
 from typing import Literal
 
+from ruleproof.core.ids import shown
 from ruleproof.errors import Refused
 
 Source = Literal["checker", "trace", "judge", "caller"]
 """A checker looked at the outcome, `trace` computed signals, a judge model gave an opinion, a caller gave a value."""
 
 DEFAULT_THRESHOLD = 0.5
+_MOST = float_info.max
 _NOTHING: Mapping[str, Mapping[str, float]] = MappingProxyType({})
 
 
@@ -62,20 +64,26 @@ def checked_value(metric: str, value: object) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise Refused(
-            f"score {metric!r} is {type(value).__name__} {str(value)[:40]!r}, not a number.",
+            f"score {metric!r} is {type(value).__name__} {shown(value)}, not a number.",
             hint="Give a number from 0 to 1, or None where it is missing.",
         )
-    number = float(value)
-    if not isfinite(number) or not 0.0 <= number <= 1.0:
+    if not 0 <= value <= 1:
         raise Refused(
-            f"score {metric!r} is {number!r}, outside 0 to 1.",
+            f"score {metric!r} is {_figure(value)}, outside 0 to 1.",
             hint="Scale it to 0..1 (higher is better), or give None where it is missing.",
         )
-    return number
+    return float(value)
 
 
 def checked_cost(name: str, value: object) -> float:
     """`value` as a cost >= 0 (tokens, seconds, money, steps). Raises Refused otherwise."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value) or value < 0:
-        raise Refused(f"cost {name!r} is {str(value)[:40]!r}.", hint="Give a finite number >= 0.")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _MOST:
+        raise Refused(f"cost {name!r} is {_figure(value)}.", hint="Give a finite number >= 0.")
     return float(value)
+
+
+def _figure(value: object) -> str:
+    """A figure for a message; an integer may have more digits than Python prints."""
+    if isinstance(value, int) and abs(value) > _MOST:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value) if isinstance(value, float) else shown(value)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
+from ruleproof.core import ids
 from ruleproof.core.retrieval import Ranked
-from ruleproof.core.rule import Rule
+from ruleproof.core.rule import Rule, Status
 from ruleproof.core.trial import TrialState
 from ruleproof.engine import change_rule
 from ruleproof.engine.add_rule import Added, Author, Draft, Limits, add_rule
 from ruleproof.engine.compose import Composer
 from ruleproof.engine.evidence import Evidence
 from ruleproof.engine.workspace import Workspace
-from ruleproof.errors import NotFound
+from ruleproof.errors import NotFound, Refused
 
 LIVE = ("active", "candidate")
+KNOWN = get_args(Status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,15 @@ class Rules:
         return [(found.rule, found.score) for found in self.ranked(query, limit=limit, statuses=statuses)]
 
     def ranked(self, query: str, *, limit: int = 10, statuses: Sequence[str] = LIVE) -> list[Ranked]:
-        """Like `search`, and says why each ranked."""
+        """Like `search`, and says why each ranked. Raises Refused for a query, a limit or a status that is none."""
+        if not isinstance(query, str):
+            raise Refused(f"The query is {type(query).__name__}, not text.", hint="Give words, or an empty text.")
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+            raise Refused(f"The limit is {ids.shown(limit)}.", hint="Give a whole number, 0 or more.")
+        strange = [status for status in ([statuses] if isinstance(statuses, str) else statuses) if status not in KNOWN]
+        if strange or isinstance(statuses, str):
+            said = f"{ids.shown(strange[0])} is no status" if strange else "The statuses are one text"
+            raise Refused(f"{said}.", hint=f"Give a list of some of {', '.join(KNOWN)}.")
         return self._composer.search(query, limit=limit, statuses=statuses)
 
     def effectiveness(self) -> dict[str, Effect]:
