@@ -85,3 +85,8 @@ def test_a_byte_order_mark_and_a_carriage_return_do_no_harm() -> None:
 @given(st.binary(max_size=60))
 def test_no_bytes_make_it_raise(raw: bytes) -> None:
     assert decode_line(raw, "f:1") is None or isinstance(decode_line(raw, "f:1"), (dict, Problem))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1"])
+def test_no_other_encoding_is_guessed(encoding: str) -> None:
+    assert isinstance(decode_line('{"a": "é"}'.encode(encoding), "f:1"), Problem)

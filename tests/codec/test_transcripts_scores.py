@@ -141,3 +141,18 @@ def test_a_label_file_of_another_shape_gives_problems_and_no_label(text: str) ->
     labels, problems = read_labels([text.encode()])
     assert not labels
     assert problems or not text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "session,metric,value\ns,politeness,7\n",
+        "session,metric,value\ns,politeness,yes\n",
+        '{"session": "s", "metric": "politeness", "value": true}',
+        '{"session": "s", "metric": "politeness", "value": 1%s}' % ("0" * 400),
+    ],
+    ids=["csv", "csv text", "json", "huge"],
+)
+def test_a_score_that_is_refused_is_named_by_its_metric(text: str) -> None:
+    (problem,) = read(text)
+    assert isinstance(problem, Problem) and "'politeness'" in problem.message

@@ -132,3 +132,11 @@ def test_s8_the_mode_can_be_changed_in_the_settings_file_and_for_one_process(
     assert cli.json("status")["mode"] == "observe_only"
     monkeypatch.setenv("HARNESS_MODE", "observe-only")
     assert cli("status").code == 2
+
+
+def test_s8_a_person_who_says_the_same_as_a_held_rule_hears_how_to_put_it_in_force(cli: Cli) -> None:
+    cli.ok("init", "--mode", "suggest")
+    rule_id = by_agent(cli)["id"]
+    said = " ".join(cli.ok("rules", "add", TEXT).out.split())
+    assert f"{rule_id} says the same and waits for a person" in said and f"ruleproof rules accept {rule_id}" in said
+    assert cli.json("rules", "show", rule_id)["rule"]["in_force"] is False

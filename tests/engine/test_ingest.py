@@ -64,6 +64,13 @@ def chat(session: str, *, calls: int = 1, text: str = "hello", reward: float | N
 # --- what is written -------------------------------------------------------------------------------------------------
 
 
+def test_the_format_that_was_recognised_is_named(place: Place) -> None:
+    assert ingest_all(place, [rows(1).encode()]).format == "scores"
+    assert ingest_all(place, [b"session,metric,value\na,m,0.5\n"]).format == "scores-csv"
+    assert ingest_all(place, [b'{"nothing": "known"}\n']).format is None
+    assert ingest_all(place, [rows(1).encode()], format="scores").format == "scores"
+
+
 def test_each_signature_gets_one_notice_with_count_mean_and_three_examples(place: Place) -> None:
     done = read(place, rows(30, 0.2), rows(20, 0.9, 30), row("a", 0.1, "tone"), row("b", 0.3, "tone"))
     assert (done.read, done.new, done.known, done.changed, done.skipped) == (52, 52, 0, 0, 0)

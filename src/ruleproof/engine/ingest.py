@@ -51,7 +51,7 @@ class IngestResult:
     score_rows: int
     notices: tuple[Notice, ...]
     format: str | None
-    """As given; None: it was recognised."""
+    """As given, or as it was recognised; None where no format knows the stream."""
 
 
 def ingest(
@@ -73,7 +73,8 @@ def ingest(
     run = _Run(workspace, thresholds, weights, SessionFold() if dry_run else None)
     rows = _Rows(run.complain)
     told = progress or _nothing
-    for record in read_sessions(_counted(chunks, run, told), format=format):
+    known: list[str] = []
+    for record in read_sessions(_counted(chunks, run, told), format=format, told=known.append):
         if isinstance(record, Problem):
             run.complain(record)
         elif isinstance(record, ScoreRow):
@@ -96,7 +97,7 @@ def ingest(
         problems=tuple(run.problems),
         score_rows=rows.read,
         notices=notices,
-        format=format,
+        format=known[0] if known else format,
     )
 
 

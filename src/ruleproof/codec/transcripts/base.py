@@ -19,6 +19,7 @@ from ruleproof.core.ids import digest, opaque, shown
 from ruleproof.core.problems import Problem
 from ruleproof.core.score import checked_cost, checked_value
 from ruleproof.core.session import Session
+from ruleproof.core.text import one_line
 from ruleproof.errors import Refused
 
 
@@ -128,10 +129,10 @@ def clean(text: str) -> str:
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
-def score(value: object) -> float | None:
-    """`value` as a score. Raises BadRecord with the reason."""
+def score(value: object, metric: object = "score") -> float | None:
+    """`value` as a score. Raises BadRecord with the metric and the reason."""
     try:
-        return checked_value("score", value)
+        return checked_value(one_line(str(metric), 60), value)
     except Refused as error:
         raise BadRecord(error.message.rstrip(".")) from None
 

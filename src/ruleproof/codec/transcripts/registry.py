@@ -7,7 +7,7 @@ comes again with other content is left out and named: one session is one piece o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ruleproof.codec.jsonstream import values
 from ruleproof.codec.textstream import Item, head, lines
@@ -36,17 +36,20 @@ def pick(first: object, name: str | None = None) -> Format:
     raise Refused(f"{thing}.", hint=f"The formats are {NAMES}.")
 
 
-def read_sessions(chunks: Iterable[bytes], *, format: str | None = None) -> Iterator[Record]:
+def read_sessions(
+    chunks: Iterable[bytes], *, format: str | None = None, told: Callable[[str], object] | None = None
+) -> Iterator[Record]:
     """The sessions and scores in a stream of bytes, as they become complete, with a Problem for each bad record.
 
-    `format` is one of `FORMATS` by name; None looks at the first records. Raises Refused at once for an unknown name;
+    `format` is one of `FORMATS` by name; None looks at the first records; `told` hears the name of the format, once it
+    is known and before the first session. Raises Refused at once for an unknown name;
     nothing that the bytes hold raises. Memory: the largest record, the open sessions, and a digest a session.
     """
     named = pick(None, format) if format is not None else None
-    return _once(_read(chunks, named))
+    return _once(_read(chunks, named, told or _nobody))
 
 
-def _read(chunks: Iterable[bytes], named: Format | None) -> Iterator[Record]:
+def _read(chunks: Iterable[bytes], named: Format | None, told: Callable[[str], object]) -> Iterator[Record]:
     first, stream = head(chunks)
     if not first:
         yield Problem("empty", "The file is empty, or blank for its first mebibyte.", severity="warning")
@@ -54,6 +57,7 @@ def _read(chunks: Iterable[bytes], named: Format | None) -> Iterator[Record]:
     if scores_csv.sniff(first) and named in (None, scores):
         named = scores_csv
     if named:
+        told(named.name)
         yield from named.read(lines(stream) if named.splits == "lines" else values(stream))
         return
     items = values(stream)
@@ -62,12 +66,17 @@ def _read(chunks: Iterable[bytes], named: Format | None) -> Iterator[Record]:
         seen.append(item)
         known = next((each for each in FORMATS if each.splits == "json" and each.sniff(item.value)), None)
         if known:
+            told(known.name)
             yield from known.read(_again(seen, items))
             return
         if len(seen) == _LOOK:
             break
     hint = f"Name it, if it is one of {NAMES}."
     yield Problem("unknown-format", "No transcript format knows the first records.", "line 1", hint=hint)
+
+
+def _nobody(_: str) -> None:
+    """Nobody listens."""
 
 
 def _again(seen: list[Item], rest: Iterator[Item]) -> Iterator[Item]:

@@ -44,7 +44,7 @@ def row(record: Mapping[str, object], item: Item) -> ScoreRow:
     for field in ("session", "metric", "value"):
         if column(record, field) is None:
             raise BadRecord(f"the record has no {field} ({' or '.join(COLUMNS[field])})")
-    value = None if fields["value"] == "" else score(fields["value"])
+    value = None if fields["value"] == "" else score(fields["value"], fields["metric"])
     task = fields["task"]
     return ScoreRow(
         identity(fields["session"], "the session id"),

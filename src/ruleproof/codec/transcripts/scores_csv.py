@@ -13,7 +13,7 @@ from typing import Literal
 
 from ruleproof.codec.textstream import Item
 from ruleproof.codec.transcripts.base import BadRecord, Record, each, refused
-from ruleproof.codec.transcripts.scores import row
+from ruleproof.codec.transcripts.scores import column, row
 from ruleproof.codec.transcripts.scores import sniff as has_columns
 from ruleproof.core.ids import shown
 from ruleproof.core.problems import Problem
@@ -46,7 +46,7 @@ def read(items: Iterator[Item]) -> Iterator[Record]:
         record: dict[str, object] = dict(zip(names, cells, strict=True))
         for field in ("value", "score"):
             if field in record:
-                record[field] = number(str(record[field]))
+                record[field] = number(str(record[field]), record.get(column(record, "metric") or ""))
         return [row(record, item)]
 
     yield from each(items, build)
@@ -69,11 +69,11 @@ def cut(line: str, delimiter: str) -> list[str]:
         raise BadRecord(f"not CSV: {error}") from None
 
 
-def number(cell: str) -> float | None:
-    """The number in a cell; None where it is empty or null. Raises BadRecord for anything else."""
+def number(cell: str, metric: object) -> float | None:
+    """The number in a cell; None where it is empty or null. Raises BadRecord for anything else, with the metric."""
     text = cell.strip()
     if text.casefold() in ("", "null"):
         return None
     if not _NUMBER.fullmatch(text):
-        raise BadRecord(f"the value is {shown(text)}, not a number")
+        raise BadRecord(f"score {shown(metric)} is {shown(text)}, not a number")
     return float(text)

@@ -104,7 +104,7 @@ def _text(results: list[tuple[str, IngestResult]], dry_run: bool) -> str:
     rows = [
         (
             Path(name).name,
-            done.format or "recognised",
+            done.format or "unknown",
             done.read,
             done.new,
             done.known,

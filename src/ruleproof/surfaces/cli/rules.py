@@ -134,6 +134,10 @@ def add(
             if added.created
             else f"{rule.id} says the same; nothing was added."
         )
+        if not added.created and rule.held:
+            said = (
+                f"{rule.id} says the same and waits for a person: `ruleproof rules accept {rule.id}` puts it in force."
+            )
         if added.redacted:
             said += f" Redacted before it was stored: {', '.join(added.redacted)}."
         data = {"rule": value_of(harness, rule), "created": added.created, "redacted": list(added.redacted)}
