@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.engine.places import Place, open_place
 
+from ruleproof.core.problems import Problem
 from ruleproof.engine.change_rule import pause_all, retire
 from ruleproof.engine.doctor import LOGS, MOST
 from ruleproof.engine.forget import forget
@@ -307,8 +308,15 @@ def test_leftovers_of_killed_writers_are_swept_once_they_are_old(place: Place) -
     for path, age in ((old, 100), (theirs, 100), (young, 5)):
         os.utime(path, (now - age, now - age))
     assert len(found(place, "leftover-file")) == 3
+    assert all("once it is a minute old" in p.hint for p in place.examine() if p.code == "leftover-file")
     place.repair()
     assert [path.exists() for path in (old, theirs, young)] == [False, False, True]
+
+
+def test_a_problem_reads_as_sentences() -> None:
+    assert str(Problem("x", "it is broken", "a:1", hint="Mend it.")) == "a:1: it is broken. Mend it."
+    assert str(Problem("x", "Is it broken?", hint="Mend it.")) == "Is it broken? Mend it."
+    assert str(Problem("x", "it is broken")) == "it is broken"
 
 
 def test_what_nobody_knows_is_named_and_left_alone(place: Place) -> None:
@@ -335,6 +343,8 @@ def test_distrust_and_git_are_named(place: Place) -> None:
 
 def test_a_lock_that_does_not_come_free_is_said_and_the_reading_goes_on(place: Place) -> None:
     place.append("rules.jsonl", b"nonsense\n")
+    assert place.codes() == ["broken-line"] and not (place.root / ".lock").exists()
+    (place.root / ".lock").touch()
 
     def busy() -> Any:
         raise TimeoutError("held")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.surfaces.cliterminal import Cli
@@ -225,3 +227,50 @@ def test_trust_shows_a_rule_in_full_up_to_its_last_word(cli: Cli) -> None:
     )
     cli.add(text, "--rationale", "Because.")
     assert " ".join(text.split()) in " ".join(cli.ok("trust").out.split())
+
+
+def snapshot(folder: Path) -> dict[str, tuple[float, bytes | None]]:
+    return {
+        str(path.relative_to(folder)): (path.stat().st_mtime, path.read_bytes() if path.is_file() else None)
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def test_looking_at_a_workspace_writes_nothing_into_it(
+    bare: Cli, clone: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone(RULE)
+    before = snapshot(bare.folder)
+    for command in ("status", "doctor", "rules", "context", "journal", "notices"):
+        bare(command)
+        assert snapshot(bare.folder) == before, command
+    monkeypatch.setenv("HARNESS_ROOT", str(bare.folder / ".ruleproof"))
+    assert bare("doctor").code in (0, 1) and snapshot(bare.folder) == before
+    bare.ok("rules", "add", "Be brief.")
+    assert (bare.folder / ".ruleproof" / ".gitignore").exists()
+
+
+def test_init_keeps_a_workspace_of_an_older_system_out_of_git(bare: Cli, clone: Callable[[str], None]) -> None:
+    clone(RULE)
+    bare.ok("init", "--yes")
+    assert (bare.folder / ".ruleproof" / ".gitignore").exists()
+
+
+def test_a_root_that_is_no_workspace_is_named_with_the_way_out(
+    bare: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("x", encoding="utf-8")
+    monkeypatch.setenv("HARNESS_ROOT", str(file))
+    for arguments in (("status",), ("rules", "add", "Be brief.")):
+        assert "is no folder, so it is no workspace" in " ".join(bare(*arguments).err.split())
+    monkeypatch.setenv("HARNESS_ROOT", str(tmp_path / "missing"))
+    said = " ".join(bare("status").err.split())
+    assert "missing does not exist" in said and "HARNESS_ROOT" in said and "There is no workspace here" not in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed there")
+def test_a_folder_that_was_removed_under_the_caller_is_said_so(bare: Cli) -> None:
+    bare.folder.rmdir()
+    result = bare("status")
+    assert "does not exist any more" in result.err and result.code == 1

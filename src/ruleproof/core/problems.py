@@ -20,7 +20,8 @@ class Problem:
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
-        tail = f" {self.hint}" if self.hint else ""
+        stop = "" if self.message.endswith((".", "!", "?", ":")) else "."
+        tail = f"{stop} {self.hint}" if self.hint else ""
         return f"{place}{self.message}{tail}"
 
     def as_json(self) -> dict[str, str]:

@@ -9,6 +9,7 @@ from ruleproof.errors import Refused
 
 FOLDERS = ("mailbox/pending", "mailbox/processed", "traces", "evalset")
 LOCK = ".lock"
+_RECORDS = ("rules.jsonl", "journal.jsonl", "sessions.jsonl")
 PROJECTION = "harness_rules.md"
 
 
@@ -17,18 +18,29 @@ class WorkspaceDir:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._kept_out = False
 
     def provision(self) -> bool:
-        """Make the folders and the file that keeps them out of git. True where there was no workspace before."""
+        """Make the folders and the file that keeps them out of git. True where there was no workspace before.
+
+        Where records stand already, whoever made it, nothing is made: looking at a workspace leaves it as it is.
+        """
         new = not self.root.exists()
+        if any(fs.stat_key(self.root / name) is not None for name in _RECORDS):
+            return False
         for folder in FOLDERS:
             path = self.root / folder
             if not any(fs.is_link(one) for one in (path, path.parent) if one != self.root):  # else its user will say so
                 fs.mkdir(path)
-        ignore = self.root / ".gitignore"
-        if fs.stat_key(ignore) is None:
-            fs.write_atomic(ignore, b"# written by ruleproof: what is learned here stays on this machine\n*\n")
+        self.keep_out()
         return new
+
+    def keep_out(self) -> None:
+        """Keep the workspace out of git, where nothing says yet what git is to do."""
+        ignore = self.root / ".gitignore"
+        if not self._kept_out and fs.stat_key(ignore) is None:
+            fs.write_atomic(ignore, b"# written by ruleproof: what is learned here stays on this machine\n*\n")
+        self._kept_out = True
 
     def untouched(self) -> bool:
         """Whether it holds nothing yet, no word of trust either: made just now, or by somebody who was killed."""
@@ -38,6 +50,7 @@ class WorkspaceDir:
 
     def write(self, name: str, data: bytes, *, sync: bool = True) -> None:
         """Replace a file whole."""
+        self.keep_out()
         fs.write_atomic(self._path(name), data, sync=sync)
 
     def read(self, name: str) -> bytes | None:

@@ -108,7 +108,7 @@ def look(workspace: Workspace, *, locked: bool = False) -> Snapshot:
     ports, seen = workspace.ports, Snapshot()
     data: dict[str, bytes] = {}
     with ExitStack() as stack:
-        if not locked:
+        if not locked and _was_locked(ports):
             try:
                 stack.enter_context(ports.lock())
             except (RuleproofError, OSError) as error:
@@ -135,6 +135,14 @@ def look(workspace: Workspace, *, locked: bool = False) -> Snapshot:
     seen.problems.extend(_trials(seen.store, _records("trials.jsonl", data, seen.problems)))
     seen.problems.extend(_forgotten_sessions(seen.store, data))
     return seen
+
+
+def _was_locked(ports: Ports) -> bool:
+    """Whether anybody ever took the lock: to take it first would write into a workspace that is only looked at."""
+    try:
+        return ports.files.read(".lock") is not None
+    except (RuleproofError, OSError):
+        return True
 
 
 def _records(
@@ -276,8 +284,9 @@ def _files(ports: Ports, folder: Folder | None) -> Iterator[Problem]:
     for entry in folder.walk() if folder is not None else ():
         name = entry.name
         if TEMPORARY.fullmatch(name.rsplit("/", 1)[-1]):
-            message = "left by a writer that was killed; nothing reads it"
-            yield Problem("leftover-file", message, ascii_name(name), "info", _REPAIR)
+            message = "left by a writer that was killed, or in use by one at work; nothing reads it"
+            hint = "`ruleproof doctor --repair` removes it once it is a minute old."
+            yield Problem("leftover-file", message, ascii_name(name), "info", hint)
         elif not entry.regular:
             yield Problem("odd-file", "no regular file; it is never read or followed", ascii_name(name), "warning")
         elif _ASIDE.fullmatch(name):

@@ -33,6 +33,7 @@ def init(
     clone is not trusted by this; see `ruleproof trust --help`.
     """
     from ruleproof.config import SETTINGS_FILE, HarnessConfig, find_project
+    from ruleproof.edge.workspacedir import WorkspaceDir
     from ruleproof.harness import Harness
 
     here, outer = Path.cwd(), find_project(None)
@@ -49,6 +50,7 @@ def init(
     config = HarnessConfig.load()
     fresh = not config.root.exists()
     harness = Harness.create(config)
+    WorkspaceDir(config.root).keep_out()
     harness.close()
     if mode not in (None, config.mode):
         notes.append(f"The mode stays {config.mode}: {file} exists; set `mode` in it.")

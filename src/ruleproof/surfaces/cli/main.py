@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from ruleproof.errors import Refused, RuleproofError
 from ruleproof.surfaces.cli import (
     approvals,
     approve,
@@ -143,7 +145,19 @@ def run(arguments: Sequence[str], out: Output) -> int:
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else Exit.BUG
     except BaseException as error:
-        return int(out.failure(error))
+        return int(out.failure(_nowhere() if isinstance(error, FileNotFoundError) and _is_nowhere() else error))
+
+
+def _is_nowhere() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
+def _nowhere() -> RuleproofError:
+    return Refused("The folder in which this was called does not exist any more.", hint="Change into one that does.")
 
 
 def _options_end(arguments: Sequence[str]) -> int:
