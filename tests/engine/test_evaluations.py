@@ -287,11 +287,16 @@ def test_an_async_evaluation_that_ran_out_of_time_is_cancelled(make: Callable[..
 
 
 @pytest.mark.filterwarnings("error")
-def test_closing_on_the_loop_that_the_evaluator_needs_ends_at_once(make: Callable[..., Harness]) -> None:
+@pytest.mark.parametrize("begun_there", [True, False])
+def test_closing_on_the_loop_that_the_evaluator_needs_ends_at_once(
+    make: Callable[..., Harness], begun_there: bool
+) -> None:
+    begun: list[int] = []
     done: list[int] = []
 
     async def evaluator(turn: Any) -> dict[str, float]:
-        await asyncio.sleep(0.05)
+        begun.append(turn.turn)
+        await asyncio.sleep(0.1)
         done.append(turn.turn)
         return {"m": 0.1}
 
@@ -301,6 +306,8 @@ def test_closing_on_the_loop_that_the_evaluator_needs_ends_at_once(make: Callabl
         for _ in range(3):
             async with harness.turn("a"):
                 await asyncio.sleep(0)
+        while begun_there and not begun:
+            await asyncio.sleep(0.001)
         started = time.monotonic()
         harness.close()
         return time.monotonic() - started < 10
