@@ -119,6 +119,12 @@ def test_output_without_end_is_cut_off_and_its_writer_ended() -> None:
         answer("while True: print('x' * 1000)", max_output=100_000)
 
 
+def test_the_limit_of_output_is_exact() -> None:
+    assert answer("print('s' * 99, end='')", max_output=99) == "s" * 99
+    with pytest.raises(SourceError, match="printed more than 99 bytes"):
+        answer("print('s' * 100, end='')", max_output=99)
+
+
 def test_errors_without_end_are_read_and_only_their_end_is_kept() -> None:
     with pytest.raises(SourceError, match="the last word"):
         answer("import sys; sys.stderr.write('x' * 5_000_000 + '\\nthe last word'); sys.exit(2)")
