@@ -18,8 +18,8 @@ MAX_FUNCTION = 60
 PROVEN = [
     *(f"r{n}" for n in range(1, 16)),
     *(f"s{n}" for n in range(1, 9)),
-    *(f"v{n}" for n in (1, 2, 6, 7, 8, 9, 10)),
-    *(f"e{n}" for n in (1, 2, 3, 4, 5, 7)),
+    *(f"v{n}" for n in range(1, 11)),
+    *(f"e{n}" for n in (1, 2, 3, 4, 5, 7, 8)),
 ]
 FOREIGN = re.compile(
     r"\b(?:case \d+|W\d{1,2}|gap D\d{1,2})\b|/(?:work|farm)/|/root/(?!\.local)|\.pyenv/|/tmp/(?:venv|peer|brief|shim)",

@@ -18,7 +18,8 @@ from pathlib import Path
 from ruleproof.edge import fs
 
 TOKEN = ".trust"
-TRACKED_FILES = (b"rules.jsonl", b"trials.jsonl", b"settings.toml")
+TRACKED = (b"rules.jsonl\x00", b"trials.jsonl\x00", b"evalset/", b"mailbox/")
+"""What a pull may not change unasked: rules, their evidence, and what replays and agents are given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +94,8 @@ def git_tracks(root: Path) -> bool:
         data = index if isinstance(index, bytes) else b""
         inside = real.relative_to(top).as_posix().encode()
         if data[4:8] == b"\x00\x00\x00\x04":
-            return any(name in data for name in TRACKED_FILES)
-        return any(inside + b"/" + name + b"\x00" in data for name in TRACKED_FILES)
+            return any(name in data for name in TRACKED)
+        return any(inside + b"/" + name in data for name in TRACKED)
     return False
 
 
