@@ -290,7 +290,8 @@ def _from_file(file: Path) -> dict[str, Any]:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(
-            f"{file}: {error}.", hint="Correct the file, or make a new one with `ruleproof init`."
+            f"{file}: {error}.",
+            hint="Correct the file, or call `ruleproof init` there: it sets this one aside.",
         ) from None
 
 

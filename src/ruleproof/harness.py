@@ -45,6 +45,7 @@ from ruleproof.engine.scored import as_scores
 from ruleproof.engine.turn import Turn, parse_turn
 from ruleproof.engine.validate import ForwardTrial, Validator
 from ruleproof.engine.workspace import Workspace
+from ruleproof.errors import Refused
 from ruleproof.governance import Governance
 from ruleproof.toolset.dispatch import Toolset
 
@@ -69,7 +70,7 @@ class Harness:
         self.workspace = Workspace(ports, config.gate(), config.breaker(), durable=config.durability == "fsync")
         self.evidence = Evidence.configured(self.workspace, config)
         self.composer = make_composer(config, self.workspace, self.evidence)
-        self.rules = Rules(self.workspace, self.composer, limits(config), self.evidence)
+        self.rules = Rules(self.workspace, self.composer, limits(config), self.evidence, _now.get)
         self.evalset = EvalCases(self.workspace, config.cases())
         self._capture = Capture(self.evalset, ports.system.monotonic, on=config.capture_eval_cases)
         self.governance = Governance(config)
@@ -229,6 +230,13 @@ class Harness:
 
         Handled before it returns, without an event loop. Raises Refused for a bad id, a NaN, a 7, a boolean.
         """
+        for name, given in (("scores", scores), ("costs", costs or {})):
+            if not isinstance(given, Mapping):
+                raise Refused(
+                    f"{name} are {type(given).__name__}, not a mapping.", hint='For example {"outcome": 0.4}.'
+                )
+        if isinstance(turn_index, bool) or not isinstance(turn_index, int) or turn_index < 0:
+            raise Refused(f"turn_index is {ids.shown(turn_index)}.", hint="Give a whole number, 0 or more.")
         checked = tuple(
             Score(ids.opaque(metric, "metric"), checked_value(metric, value), self.config.threshold(metric))
             for metric, value in scores.items()

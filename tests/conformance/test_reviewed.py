@@ -229,3 +229,25 @@ def test_s2_an_edit_in_place_of_the_same_length_is_seen(harness: Harness, root: 
         file.write(data.replace(b'"candidate"', b'"cand1date"'))
     assert harness.rules.get(rule.id).status == "unknown"
     assert "Try 5 times." not in harness.system_context()
+
+
+def test_e1_a_rule_that_is_written_inside_a_turn_is_born_in_its_session(harness: Harness) -> None:
+    with harness.turn("s1"):
+        harness.toolset.call_sync("harness_rule_add", {"rule": "Ask first.", "rationale": "Why."})
+    (rule,) = harness.rules.candidates()
+    assert rule.trial is not None and rule.trial.birth_session == "s1"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"scores": None}, {"scores": [0.5]}, {"scores": {"m": 10**400}}, {"scores": {}, "turn_index": "3"},
+        {"scores": {}, "turn_index": -1}, {"scores": {}, "turn_index": True}, {"scores": {}, "costs": 7},
+    ],
+)  # fmt: skip
+def test_e7_a_report_that_makes_no_sense_is_refused_by_name(
+    harness: Harness, log: Log, arguments: dict[str, Any]
+) -> None:
+    with pytest.raises(Refused):
+        harness.report("s", **arguments)
+    assert log("sessions.jsonl") == []

@@ -60,20 +60,23 @@ class Added:
     redacted: tuple[str, ...] = ()
 
 
-def add_rule(workspace: Workspace, draft: Draft, limits: Limits) -> Added:
-    """Add `draft`, or return its live twin. Raises Refused, CapReached or StoreError; then nothing was written."""
+def add_rule(workspace: Workspace, draft: Draft, limits: Limits, session: str | None = None) -> Added:
+    """Add `draft`, or return its live twin. Raises Refused, CapReached or StoreError; then nothing was written.
+
+    `session`: in whose turn this happens. It gives birth to the rule, unless the notice names another.
+    """
     text, kinds = checked_text(draft.rule, "rule", limits.max_len)
     rationale, more = checked_text(draft.rationale, "rationale", limits.max_len)
     if not text:
         raise Refused("The rule has no text.", hint="Write one sentence that says what to do or to avoid.")
     metric = ids.opaque(draft.metric, "metric") if draft.metric else None
     notice_id = ids.component(draft.source_notice_id, "notice") if draft.source_notice_id else None
-    tags, birth = clean_tags(_harmless(draft.tags)), None
+    tags, birth = clean_tags(_harmless(draft.tags)), session
     if notice_id:
         notice = workspace.ports.mailbox.read(notice_id)
         if notice is not None:
             tags = clean_tags((*tags, *derive_tags(notice)))
-            birth = notice.session_id or None
+            birth = notice.session_id or birth
     with workspace.transaction() as plan:
         book = workspace.rulebook
         twin = book.live_twin(text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ruleproof.codec import notices
 from ruleproof.codec.jsonl import decode_line
-from ruleproof.codec.records import observations_from, record_from
+from ruleproof.codec.records import observations_from, record_from, told_from
 from ruleproof.core import context as contexts
 from ruleproof.core.context import Banner, Context, InForce, Settings, Why, compose
 from ruleproof.core.notice import Severity, worst
@@ -155,10 +155,13 @@ class Composer:
         return query_tokens(*texts)
 
     def _progress(self, rule: Rule) -> Progress:
+        return self._progress_in(self.workspace.trials, rule)
+
+    def _progress_in(self, trials: TrialFold, rule: Rule) -> Progress:
         if rule.trial is not None and rule.trial.policy == "anytime":
-            scored = sum(told.value is not None for told in self.workspace.trials.told(rule.id))
-            return Progress(scored, self._most)
-        return Progress(min(len(self.workspace.trial_of(rule).observed), self._sessions), self._sessions)
+            return Progress(sum(told.value is not None for told in trials.told(rule.id)), self._most)
+        observed = len(trials.state(rule.id, rule.trial).observed)
+        return Progress(min(observed, self._sessions), self._sessions)
 
     def full(self) -> str:
         """The text of `harness_rules.md`: every rule in force, whatever the query."""
@@ -203,22 +206,18 @@ class Composer:
         for _, value in self._until(self.workspace.ports.trials.content(), "trials.jsonl", moment):
             for seen in observations_from(value):
                 trials.observe(seen)
+            for told in told_from(value):
+                trials.tell(told)
         waiting = self._pending_at(moment)
         texts = [task_hint or "", *(text for signatures, _ in waiting for text in signatures)]
         index = Index()
         index.load(book.all())
 
-        def progress(rule: Rule) -> Progress:
-            if rule.trial is not None and rule.trial.policy == "anytime":
-                return Progress(0, 0)
-            observed = len(trials.state(rule.id, rule.trial).observed)
-            return Progress(min(observed, self._sessions), self._sessions)
-
         return compose(
             InForce() if book.all_paused else InForce.of(book.active(), book.candidates()),
             query_tokens(*texts),
             rank=lambda q, k: index.rank(q, k, statuses=("active",), tagged_only=True, in_force=True),
-            renderer=Renderer(progress),
+            renderer=Renderer(lambda rule: self._progress_in(trials, rule)),
             settings=self.settings,
             banner=Banner(len(waiting), worst(severity for _, severity in waiting)),
             count=self._count,

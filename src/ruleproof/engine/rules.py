@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -36,9 +36,14 @@ class Rules:
     """`harness.rules`."""
 
     def __init__(
-        self, workspace: Workspace, composer: Composer, limits: Limits, evidence: Evidence | None = None
+        self,
+        workspace: Workspace,
+        composer: Composer,
+        limits: Limits,
+        evidence: Evidence | None = None,
+        session: Callable[[], str | None] = lambda: None,
     ) -> None:
-        self._workspace, self._composer, self._limits = workspace, composer, limits
+        self._workspace, self._composer, self._limits, self._session = workspace, composer, limits, session
         self._evidence = evidence or Evidence(workspace)
 
     def add(
@@ -60,7 +65,7 @@ class Rules:
 
     def draft(self, draft: Draft) -> Added:
         """Like `add`, and says whether the rule is new and what was redacted."""
-        return add_rule(self._workspace, draft, self._limits)
+        return add_rule(self._workspace, draft, self._limits, self._session())
 
     def retire(self, rule_id: str, *, reason: str = "", author: Author = "person") -> Rule:
         """Retire a live rule. Raises NotFound or Refused."""
