@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -78,3 +80,14 @@ def test_the_readme_names_only_files_that_exist() -> None:
     for target in re.findall(r"\]\(([\w./-]+)\)", text):
         assert (HERE / target).exists(), target
     assert "<!-- test command -->" in text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the script is for bash")
+def test_ci_finds_the_test_command_of_the_readme() -> None:
+    script = (HERE / ".ci/run").read_text(encoding="utf-8")
+    line = next(line for line in script.splitlines() if line.startswith("command=$("))
+    found = subprocess.run(
+        ["bash", "-c", f'{line}; echo "$command"'], cwd=HERE, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.startswith("pip install ") and "&& pytest" in found.stdout
+    assert found.stdout.strip() in (HERE / "README.md").read_text(encoding="utf-8").splitlines()
