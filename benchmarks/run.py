@@ -26,7 +26,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(SCRIPTS))
     parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
+    parser.add_argument("--list", action="store_true", help="print the names and stop")
     options = parser.parse_args()
+    if options.list:
+        print("\n".join(SCRIPTS))
+        return 0
     unknown = [name for name in options.names if name not in SCRIPTS]
     if unknown:
         parser.error(f"{unknown[0]} is no benchmark; there are {', '.join(SCRIPTS)}")
