@@ -259,16 +259,17 @@ class Workspace:
         A writer appends its rule records first and their events second, both in order; so where the last event is
         there, all are.
         """
-        recent = [(rule, before) for rule, before in self.rulebook.recent if rule.event is not None]
-        if not recent:
+        recent = self.rulebook.recent
+        last = next((rule.event for rule, _ in reversed(recent) if rule.event is not None), None)
+        if last is None:
             return False
         known = self.refresh_journal().rule_events
-        if recent[-1][0].event in known:
+        if last in reversed(known):
             return False
         events = [
             {**rule_to(rule), "type": _event_of(before, rule.status), "ts": self.now(), "completed": True}
             for rule, before in recent
-            if rule.event not in known
+            if rule.event is not None and rule.event not in known
         ]
         self.ports.journal.append(b"".join(map(encode_line, events)))
         self.refresh_journal()
