@@ -1,6 +1,13 @@
-"""The places of trials in the one error budget: numbers are given when a trial starts and never given back."""
+"""The places of trials in the one error budget: numbers are given when a trial starts and never given back.
+
+What they are asked is kept beside each rulebook and follows its changes, so that an add or a look at a trial costs
+nothing for the rules that are there already.
+"""
 
 from __future__ import annotations
+
+from bisect import bisect_left, insort
+from weakref import WeakKeyDictionary
 
 from ruleproof.core.evidence import budget
 from ruleproof.core.rule import Rule
@@ -12,16 +19,13 @@ PAID = ("promoted:anytime:", "promoted:paired replay:")
 
 def next_number(book: Rulebook) -> int:
     """The number of a trial that starts now, from 1: every rule ever put on trial counts, forgotten ones too."""
-    tried = [rule.trial.number for rule in book.all() if rule.trial is not None]
-    gone = sum(name.startswith("r-") and name not in book.rules for name in book.tombstones)
-    return 1 + max(len(tried) + gone, *tried, 0)
+    tried = _tried(book)
+    return 1 + max(len(tried.born) + _gone(book), tried.highest)
 
 
 def place_of(book: Rulebook, rule: Rule) -> int:
     """The number of a trial that recorded none: its place among all rules ever on trial. Later ones never move it."""
-    born = rule.created_at, rule.id
-    before = sum(other.trial is not None and (other.created_at, other.id) < born for other in book.all())
-    return 1 + before + sum(name.startswith("r-") and name not in book.rules for name in book.tombstones)
+    return 1 + bisect_left(_tried(book).born, (rule.created_at, rule.id)) + _gone(book)
 
 
 def level_of(book: Rulebook, rule: Rule, alpha: float) -> float:
@@ -29,7 +33,44 @@ def level_of(book: Rulebook, rule: Rule, alpha: float) -> float:
 
     Only promotions that paid for themselves from this budget raise it: what another gate let through is no discovery.
     """
-    others = (other.trial for other in book.all() if other.trial is not None and other.id != rule.id)
-    promoted = sum(trial.verdict.startswith(PAID) for trial in others)
+    promoted = _tried(book).paid - _paid(book.get(rule.id))
     number = rule.trial.number if rule.trial is not None and rule.trial.number else place_of(book, rule)
     return budget.level(number, promoted, alpha)
+
+
+class _Tried:
+    """The rules ever put on trial: when each was born, in order, their highest number, how many were paid for."""
+
+    def __init__(self, book: Rulebook) -> None:
+        self.born: list[tuple[str, str]] = []
+        self.highest = self.paid = 0
+        for rule in book.all():
+            self.change(None, rule)
+        book.watch(self.change)
+
+    def change(self, before: Rule | None, rule: Rule) -> None:
+        """Follow one change of the rulebook."""
+        if before is not None and before.trial is not None:
+            del self.born[bisect_left(self.born, (before.created_at, before.id))]
+        if rule.trial is not None:
+            insort(self.born, (rule.created_at, rule.id))
+            self.highest = max(self.highest, rule.trial.number)
+        self.paid += _paid(rule) - _paid(before)
+
+
+_kept: WeakKeyDictionary[Rulebook, _Tried] = WeakKeyDictionary()
+
+
+def _tried(book: Rulebook) -> _Tried:
+    found = _kept.get(book)
+    if found is None:
+        found = _kept[book] = _Tried(book)
+    return found
+
+
+def _paid(rule: Rule | None) -> bool:
+    return rule is not None and rule.trial is not None and rule.trial.verdict.startswith(PAID)
+
+
+def _gone(book: Rulebook) -> int:
+    return sum(name.startswith("r-") and name not in book.rules for name in book.tombstones)

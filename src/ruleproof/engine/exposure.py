@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import TypeVar
 
 from ruleproof.codec.records import exposure_to
@@ -32,14 +32,14 @@ class Exposures:
         self._sessions: dict[str, dict[str, Exposure]] = {}
         self._tasks: dict[str, dict[str, Exposure]] = {}
         self._assumed: dict[str, Exposure] = {}
+        self._last: tuple[str, ...] = ()
         self._units: dict[str, str] = {}
         self._warned = False
 
     @property
-    def assumed(self) -> frozenset[str]:
-        """The rules that a context for nobody held."""
-        with self._mutex:
-            return frozenset(self._assumed)
+    def assumed(self) -> Container[str]:
+        """The rules that a context for nobody held. It only grows, so it is looked into and never copied."""
+        return self._assumed
 
     def unit(self, session_id: str | None, task_id: str | None) -> str | None:
         """What the coins of a context fall for. A session that began with its task's context keeps those coins."""
@@ -51,26 +51,20 @@ class Exposures:
 
     def saw(self, made: Context, session_id: str | None, task_id: str | None) -> None:
         """A context was handed out."""
-        held: dict[str, Exposure] = {
-            **dict.fromkeys(made.rules, "shown"),
-            **dict.fromkeys(made.withheld, "withheld"),
-        }
         with self._mutex:
             if session_id is not None:
-                self._sessions.setdefault(session_id, {}).update(held)
-                _bound(self._sessions)
+                _note(self._sessions, session_id, made)
             elif task_id is not None:
-                self._tasks.setdefault(task_id, {}).update(held)
-                _bound(self._tasks)
-            else:
+                _note(self._tasks, task_id, made)
+            elif made.rules is not self._last:  # the same context again says nothing new
                 self._assumed.update(dict.fromkeys(made.rules, "assumed"))
+                self._last = made.rules
         if unit_of(session_id, task_id) is None and not self._warned:
             self._warn(made)
 
     def _warn(self, made: Context) -> None:
-        book = self._workspace.rulebook
-        found = [rule for rule in map(book.get, made.rules) if rule is not None and rule.status == "candidate"]
-        if any(rule.trial is not None and rule.trial.policy == "anytime" for rule in found):
+        trials = {rule.id: rule.trial for rule in self._workspace.rulebook.candidates() if rule.trial is not None}
+        if any(trial.policy == "anytime" and rule_id in made.rules for rule_id, trial in trials.items()):
             self._warned = True
             log.warning(
                 "a context was composed for no session and no task: nothing was withheld from it, and it is no "
@@ -113,6 +107,13 @@ class Exposures:
                     unit = self._units[session_id] = task_id
                     _bound(self._units)
             return found, unit
+
+
+def _note(table: dict[str, dict[str, Exposure]], key: str, made: Context) -> None:
+    held = table.setdefault(key, {})
+    held.update(dict.fromkeys(made.rules, "shown"))
+    held.update(dict.fromkeys(made.withheld, "withheld"))
+    _bound(table)
 
 
 def _adds(known: Exposure | None, how: Exposure) -> bool:

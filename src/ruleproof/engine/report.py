@@ -8,7 +8,7 @@ notice but never lose one.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
 from ruleproof.codec import notices
@@ -45,7 +45,7 @@ def handle_report(
     report: Report,
     *,
     shadow: bool = False,
-    assumed: frozenset[str] = frozenset(),
+    assumed: Container[str] = frozenset(),
     window: int = 0,
     also: Also | None = None,
 ) -> Handled:
@@ -156,7 +156,7 @@ def dump(workspace: Workspace, notice: Notice, report: Report) -> None:
 
 
 def _observe(
-    workspace: Workspace, report: Report, judgement: Judgement, assumed: frozenset[str], window: int
+    workspace: Workspace, report: Report, judgement: Judgement, assumed: Container[str], window: int
 ) -> tuple[Observation, ...]:
     """What the report says about each candidate for which its session counts."""
     exposed = workspace.trials.exposures(report.session_id)

@@ -12,6 +12,8 @@ from ruleproof.engine.validate import Validator, announce_fallback, validate_can
 from ruleproof.engine.workspace import Workspace
 
 log = logging.getLogger("ruleproof")
+BREATH_S = 0.01
+"""The report that asks for a round returns before the round begins, and one round serves a burst of reports."""
 
 
 class Rounds:
@@ -36,6 +38,7 @@ class Rounds:
         threading.Thread(target=self._fly, daemon=True, name="ruleproof-validate").start()
 
     def _fly(self) -> None:
+        threading.Event().wait(BREATH_S)
         while True:
             with self._mutex:
                 if not self._again:
