@@ -22,6 +22,7 @@ PROVEN = [
     *(f"s{n}" for n in range(1, 9)),
     *(f"v{n}" for n in range(1, 11)),
     *(f"e{n}" for n in (1, 2, 3, 4, 5, 7, 8)),
+    *(f"g{n}" for n in range(1, 11)),
 ]
 FOREIGN = re.compile(
     r"\b(?:case \d+|W\d{1,2}|gap D\d{1,2})\b|/(?:work|farm)/|/root/(?!\.local)|\.pyenv/|/tmp/(?:venv|peer|brief|shim)",

@@ -9,7 +9,7 @@ from tests.conformance.desk import Desk
 EVIDENCE = {"rule": "r-9772c134b8", "verdict": "promoted", "grade": "strong", "sessions": 62, "effect": 0.21}
 
 
-def test_evidence_travels_as_a_claim_and_puts_nothing_in_force(tmp_path: Path) -> None:
+def test_g10_evidence_travels_as_a_claim_and_puts_nothing_in_force(tmp_path: Path) -> None:
     a, b = Desk(tmp_path / "a", tmp_path / "pool"), Desk(tmp_path / "b", tmp_path / "pool")
     rule = a.propose(
         "payments",
@@ -26,7 +26,7 @@ def test_evidence_travels_as_a_claim_and_puts_nothing_in_force(tmp_path: Path) -
     assert "CORE RULES" not in b.notice()
 
 
-def test_forged_evidence_changes_the_digest_so_it_cannot_ride_on_an_approval(tmp_path: Path) -> None:
+def test_g10_forged_evidence_changes_the_digest_so_it_cannot_ride_on_an_approval(tmp_path: Path) -> None:
     a, b = Desk(tmp_path / "a", tmp_path / "pool"), Desk(tmp_path / "b", tmp_path / "pool")
     rule = a.propose("payments", "Verify the status first.", evidence={"sessions": 5})
     b.approve(rule.id)

@@ -9,7 +9,7 @@ from tests.conformance.desk import Desk
 from ruleproof.core.rulecommand import Listing, parse_command
 
 
-def test_a_list_shows_provenance_digest_tokens_and_evidence(tmp_path: Path) -> None:
+def test_g2_a_list_shows_provenance_digest_tokens_and_evidence(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "a", tmp_path / "pool")
     plain = desk.propose("security", "Check the archive first.")
     learned = desk.propose("db", "Ask before a drop.", origin="learned", source="s-7", evidence={"sessions": 40})
@@ -20,7 +20,7 @@ def test_a_list_shows_provenance_digest_tokens_and_evidence(tmp_path: Path) -> N
     assert learned.digest.startswith(second.digest)
 
 
-def test_the_views_of_the_command_are_distinct(tmp_path: Path) -> None:
+def test_g2_the_views_of_the_command_are_distinct(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "a", tmp_path / "pool")
     core, gone, fresh = (desk.propose("security", f"Rule number {word}.") for word in ("one", "two", "three"))
     other = desk.propose("db", "Ask before a drop.")

@@ -17,7 +17,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path / "a", tmp_path / "pool")
 
 
-def test_approving_puts_the_exact_text_in_force_and_changes_no_shared_file(desk: Desk) -> None:
+def test_g3_approving_puts_the_exact_text_in_force_and_changes_no_shared_file(desk: Desk) -> None:
     rule = desk.propose("security", "Check the archive first.")
     before = {path: path.read_bytes() for path in desk.pool.rglob("*.md")}
     desk.approve(rule.id)
@@ -27,7 +27,7 @@ def test_approving_puts_the_exact_text_in_force_and_changes_no_shared_file(desk:
     assert "CORE RULES" not in desk.notice()
 
 
-def test_a_text_that_changed_between_page_and_click_is_refused(desk: Desk) -> None:
+def test_g3_a_text_that_changed_between_page_and_click_is_refused(desk: Desk) -> None:
     rule = desk.propose("security", "Check the archive first.")
     shown = Decision("page", rule.digest, rule.digest[:12])
     path = desk.pool / rule.place.path
@@ -37,7 +37,7 @@ def test_a_text_that_changed_between_page_and_click_is_refused(desk: Desk) -> No
     assert desk.in_force() == ()
 
 
-def test_a_text_that_changed_after_approval_is_out_of_force_until_approved_again(desk: Desk) -> None:
+def test_g3_a_text_that_changed_after_approval_is_out_of_force_until_approved_again(desk: Desk) -> None:
     rule = desk.propose("security", "Check the archive first.")
     desk.approve(rule.id)
     path = desk.pool / rule.place.path
@@ -51,7 +51,7 @@ def test_a_text_that_changed_after_approval_is_out_of_force_until_approved_again
     assert desk.review()[0].standing == "core"
 
 
-def test_no_agent_approves_whatever_name_or_line_it_writes(desk: Desk) -> None:
+def test_g3_no_agent_approves_whatever_name_or_line_it_writes(desk: Desk) -> None:
     rule = desk.propose("security", "Check the archive first.")
     for decision in (
         Decision("none", rule.digest, rule.digest),
@@ -67,7 +67,7 @@ def test_no_agent_approves_whatever_name_or_line_it_writes(desk: Desk) -> None:
     assert desk.in_force() == () and desk.review()[0].standing == "proposed"
 
 
-def test_an_unknown_id_is_an_error_and_writes_nothing(desk: Desk) -> None:
+def test_g3_an_unknown_id_is_an_error_and_writes_nothing(desk: Desk) -> None:
     with pytest.raises(NotFound):
         desk.approve("hX/001")
     assert desk.ledger.read(PROJECT).facts == ()

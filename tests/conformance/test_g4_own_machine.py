@@ -9,7 +9,7 @@ from tests.conformance.desk import PROJECT, Desk
 from ruleproof.edge import fs
 
 
-def test_what_one_machine_approves_another_does_not_see(tmp_path: Path) -> None:
+def test_g4_what_one_machine_approves_another_does_not_see(tmp_path: Path) -> None:
     a, b, c = (Desk(tmp_path / name, tmp_path / "pool") for name in ("a", "b", "c"))
     rule = a.propose("security", "Check the archive first.")
     nothing = c.notice()
@@ -20,7 +20,7 @@ def test_what_one_machine_approves_another_does_not_see(tmp_path: Path) -> None:
     assert [desk.review()[0].standing for desk in (a, b, c)] == ["proposed", "core", "proposed"]
 
 
-def test_facts_with_our_own_name_in_the_pool_have_no_effect(tmp_path: Path) -> None:
+def test_g4_facts_with_our_own_name_in_the_pool_have_no_effect(tmp_path: Path) -> None:
     a, b = Desk(tmp_path / "a", tmp_path / "pool"), Desk(tmp_path / "b", tmp_path / "pool")
     rule = a.propose("security", "Check the archive first.")
     a.approve(rule.id)

@@ -12,7 +12,7 @@ from ruleproof.core.continuation import continuation_notice
 from ruleproof.core.corerules import HEADING, Block, unprefix
 
 
-def test_without_an_approved_rule_the_notice_is_byte_identical_to_one_without_the_feature(tmp_path: Path) -> None:
+def test_g5_without_an_approved_rule_the_notice_is_byte_identical_to_one_without_the_feature(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "a", tmp_path / "pool")
     desk.propose("security", "Check the archive first.")
     assert desk.notice() == continuation_notice("Restore", project="api", project_key=PROJECT)
@@ -42,7 +42,7 @@ def texts_of(block: str) -> dict[str, str]:
     return found
 
 
-def test_recorded_attacks_and_rule_files_stand_verbatim_and_nothing_escapes(tmp_path: Path, data_dir: Path) -> None:
+def test_g5_recorded_attacks_and_rule_files_stand_verbatim_and_nothing_escapes(tmp_path: Path, data_dir: Path) -> None:
     attacks = json.loads((data_dir / "injection" / "bipia_text_attack_train.json").read_text())
     texts = [text for group in attacks.values() for text in group]
     for file in sorted((data_dir / "cursor_rules").glob("*.mdc")):

@@ -13,7 +13,7 @@ from ruleproof.core.tokencount import estimate_tokens
 from ruleproof.errors import Refused
 
 
-def test_approving_over_the_budget_is_refused_with_total_cap_figures_and_a_way_out(tmp_path: Path) -> None:
+def test_g6_approving_over_the_budget_is_refused_with_total_cap_figures_and_a_way_out(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "a", tmp_path / "pool")
     one, two = (desk.propose("security", f"Rule {word}. " + "Check the archive. " * 90) for word in ("one", "two"))
     desk.approve(one.id)
@@ -27,7 +27,7 @@ def test_approving_over_the_budget_is_refused_with_total_cap_figures_and_a_way_o
     assert len(desk.ledger.read(PROJECT).facts) == 1 and "Rule one." in desk.notice()
 
 
-def test_a_budget_that_shrank_refuses_the_notice_whole_and_a_revocation_mends_it(tmp_path: Path) -> None:
+def test_g6_a_budget_that_shrank_refuses_the_notice_whole_and_a_revocation_mends_it(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "a", tmp_path / "pool")
     rules = [
         desk.propose("security", f"Rule {word}. " + "Check the archive. " * 30) for word in ("one", "two", "three")
@@ -47,7 +47,7 @@ def test_a_budget_that_shrank_refuses_the_notice_whole_and_a_revocation_mends_it
     assert isinstance(desk.block(), OverBudget)
 
 
-def test_equal_to_the_budget_passes(tmp_path: Path) -> None:
+def test_g6_equal_to_the_budget_passes(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "a", tmp_path / "pool")
     desk.approve(desk.propose("security", "Check the archive first.").id)
     made = desk.block()

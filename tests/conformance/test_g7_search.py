@@ -9,7 +9,7 @@ from tests.conformance.desk import Desk
 from ruleproof.codec.shards import entry_of, shards
 
 
-def test_with_equal_text_the_approved_rule_ranks_first_only_for_who_approved_it(tmp_path: Path) -> None:
+def test_g7_with_equal_text_the_approved_rule_ranks_first_only_for_who_approved_it(tmp_path: Path) -> None:
     a, b = Desk(tmp_path / "a", tmp_path / "pool"), Desk(tmp_path / "b", tmp_path / "pool")
     first = a.propose("security", "Check the archive today.")
     second = b.propose("security", "Check the archive later.")
@@ -24,7 +24,7 @@ def test_with_equal_text_the_approved_rule_ranks_first_only_for_who_approved_it(
     assert b.search("unrelated", agent=False).total == 0
 
 
-def test_the_shards_are_the_same_bytes_on_every_machine_whatever_it_approved(tmp_path: Path) -> None:
+def test_g7_the_shards_are_the_same_bytes_on_every_machine_whatever_it_approved(tmp_path: Path) -> None:
     a, b = Desk(tmp_path / "a", tmp_path / "pool"), Desk(tmp_path / "b", tmp_path / "pool")
     rule = a.propose("security", "Check the archive first.", topics=("restore",))
     before = shards(entry_of(found) for found in b.rules())
@@ -32,7 +32,7 @@ def test_the_shards_are_the_same_bytes_on_every_machine_whatever_it_approved(tmp
     assert shards(entry_of(found) for found in b.rules()) == before == shards(entry_of(found) for found in a.rules())
 
 
-def test_an_agent_finds_approved_rules_only_and_by_category(tmp_path: Path) -> None:
+def test_g7_an_agent_finds_approved_rules_only_and_by_category(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "a", tmp_path / "pool")
     desk.approve(desk.propose("security", "Check the archive first.").id)
     desk.propose("db", "Check the archive of the database.")

@@ -13,7 +13,7 @@ from ruleproof.edge.userstate import UserState
 from ruleproof.errors import Refused
 
 
-def test_an_approval_outlives_the_checkout(tmp_path: Path) -> None:
+def test_g9_an_approval_outlives_the_checkout(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "a", tmp_path / "pool")
     rule = desk.propose("security", "Check the archive first.")
     desk.approve(rule.id)
@@ -37,7 +37,7 @@ def test_an_approval_outlives_the_checkout(tmp_path: Path) -> None:
     ],
     ids=["CRLF", "BOM", "conflict", "torn", "encoding", "empty"],
 )
-def test_every_form_of_a_file_is_read_as_it_was_or_named_with_its_line(
+def test_g9_every_form_of_a_file_is_read_as_it_was_or_named_with_its_line(
     change: Callable[[bytes], bytes], codes: list[str], in_force: bool, tmp_path: Path
 ) -> None:
     desk = Desk(tmp_path / "a", tmp_path / "pool")
@@ -51,7 +51,7 @@ def test_every_form_of_a_file_is_read_as_it_was_or_named_with_its_line(
     assert bool(desk.in_force()) is in_force
 
 
-def test_secrets_are_redacted_before_a_text_can_be_shared(tmp_path: Path) -> None:
+def test_g9_secrets_are_redacted_before_a_text_can_be_shared(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "a", tmp_path / "pool")
     secret = "sk-" + "a1B2c3D4" * 4
     desk.propose("security", f"Never print {secret}; a mention of sk-XXXX is fine.")
@@ -59,13 +59,13 @@ def test_secrets_are_redacted_before_a_text_can_be_shared(tmp_path: Path) -> Non
     assert secret.encode() not in held and b"sk-XXXX" in held
 
 
-def test_two_machines_with_one_host_name_have_two_ids(tmp_path: Path) -> None:
+def test_g9_two_machines_with_one_host_name_have_two_ids(tmp_path: Path) -> None:
     digits = iter(("0a", "1b"))
     ids = [UserState(tmp_path / name).make_harness_id("ci", lambda count: next(digits) * (count // 2)) for name in "xy"]
     assert ids == ["ci-0a0a0a0a", "ci-1b1b1b1b"]
 
 
-def test_an_id_that_is_no_path_component_is_refused_before_any_file_is_touched(tmp_path: Path) -> None:
+def test_g9_an_id_that_is_no_path_component_is_refused_before_any_file_is_touched(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "a", tmp_path / "pool")
     for harness in ("../x", "C:\\x", "NUL", "-rf", "--upload-pack=x", "x" * 300, "😀"):
         with pytest.raises(Refused):
