@@ -51,7 +51,12 @@ from ruleproof.toolset.dispatch import Toolset
 
 log = logging.getLogger("ruleproof")
 T = TypeVar("T")
-_now: ContextVar[str | None] = ContextVar("ruleproof_session", default=None)
+_now: ContextVar[Turn | None] = ContextVar("ruleproof_turn", default=None)
+
+
+def _session_now() -> str | None:
+    turn = _now.get()
+    return None if turn is None else turn.session_id
 
 
 class Harness:
@@ -70,7 +75,7 @@ class Harness:
         self.workspace = Workspace(ports, config.gate(), config.breaker(), durable=config.durability == "fsync")
         self.evidence = Evidence.configured(self.workspace, config)
         self.composer = make_composer(config, self.workspace, self.evidence)
-        self.rules = Rules(self.workspace, self.composer, limits(config), self.evidence, _now.get)
+        self.rules = Rules(self.workspace, self.composer, limits(config), self.evidence, _session_now)
         self.evalset = EvalCases(self.workspace, config.cases())
         self._capture = Capture(self.evalset, ports.system.monotonic, on=config.capture_eval_cases)
         self.governance = Governance(config)
@@ -144,7 +149,9 @@ class Harness:
         replayed = REPLAYING.get()
         if replayed is not None:
             return replayed
-        session_id = session_id or _now.get()
+        turn = _now.get()
+        if turn is not None and session_id in (None, turn.session_id):
+            session_id, task_id = turn.session_id, task_id or turn.task_id
         try:
             made = self.composer.context(task_hint, self._exposures.unit(session_id, task_id))
         except Exception:
@@ -180,7 +187,7 @@ class Harness:
             while len(self._turns) > 4096:
                 self._turns.pop(next(iter(self._turns)))
         turn.number = number
-        turn.token = _now.set(turn.session_id)
+        turn.token = _now.set(turn)
         self._quietly(self._exposures.record, turn.session_id, turn.task_id)
 
     def _last_turn(self, session_id: str) -> int:

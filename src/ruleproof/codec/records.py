@@ -29,7 +29,7 @@ _TRIAL_KEYS = frozenset(
     (
         *("baseline_breached_sessions", "baseline_sessions", "baseline_window", "trial_started_at"),
         *("observed_sessions", "breached_sessions", "observed_breaches", "replay_attempts", "verdict"),
-        *("birth_session", "exposures", "policy", "key", "holdout", "digest", "number"),
+        *("birth_session", "exposures", "policy", "key", "holdout", "digest", "number", "blocked"),
     ),
 )
 _EXPOSURES = frozenset(get_args(Exposure))
@@ -163,11 +163,12 @@ def trial_from(value: Mapping[str, object]) -> TrialState:
     )
 
 
-def _randomised_from(value: Mapping[str, object]) -> tuple[Policy, str, float, str, int]:
+def _randomised_from(value: Mapping[str, object]) -> tuple[Policy, str, float, str, int, bool]:
     """What fixes the arms. A policy that we do not know is no fixed trial: nothing then decides about its rule."""
     policy: Policy = "fixed" if value.get("policy") in (None, "fixed") else "anytime"
     key = text(value.get("key")) if value.get("policy") == "anytime" else ""
-    return policy, key, unit(value.get("holdout")) or 0.0, text(value.get("digest")), count(value.get("number"))
+    holdout, blocked = unit(value.get("holdout")) or 0.0, value.get("blocked") is True
+    return policy, key, holdout, text(value.get("digest")), count(value.get("number")), blocked
 
 
 def trial_to(trial: TrialState) -> dict[str, object]:
@@ -191,6 +192,8 @@ def trial_to(trial: TrialState) -> dict[str, object]:
     if trial.policy != "fixed":
         record |= {"policy": trial.policy, "key": trial.key, "holdout": trial.holdout}
         record |= {"digest": trial.digest, "number": trial.number}
+        if trial.blocked:
+            record["blocked"] = True
     return record
 
 

@@ -107,6 +107,13 @@ def session_record_from(value: Mapping[str, object], where: str = "") -> Session
     return Problem("unknown-record", "no session record that we know; it is kept and has no effect", where)
 
 
+def task_from(value: Mapping[str, object]) -> tuple[str, str | None] | None:
+    """(session, its task) of a report or of an ingested session; None for anything else."""
+    session = value.get("session")
+    known = value.get("kind") in ("report", "ingested") and isinstance(session, str)
+    return (str(session), maybe_text(value.get("task"))) if known else None
+
+
 def scores_from(value: object) -> tuple[Score, ...]:
     """Scores by metric; one of a wrong type or out of range is missing."""
     return tuple(_score_from(metric, item) for metric, item in mapping(value).items())

@@ -13,13 +13,15 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
-from ruleproof.core.evidence.assignment import assigned
+from ruleproof.core.evidence.assignment import assigned, assigned_in_block, place_in_task
 from ruleproof.core.evidence.stream import Arm
 
 Exposure = Literal["shown", "assumed", "withheld", "read", "unknown"]
 """How far a session saw a rule. `assumed`: a context with the rule was composed without a session id."""
 
-Uncounted = Literal["no score", "unknown exposure", "birth session", "withheld", "after the window"]
+Uncounted = Literal[
+    "no score", "unknown exposure", "birth session", "withheld", "after the window", "place taken by another session"
+]
 Policy = Literal["fixed", "anytime"]
 _NO_EXPOSURES: Mapping[str, Exposure] = MappingProxyType({})
 _NO_REASONS: Mapping[str, Uncounted] = MappingProxyType({})
@@ -63,6 +65,8 @@ class TrialState:
     digest: str = ""
     number: int = 0
     """Anytime: which hypothesis of the workspace this is, from 1; its place in the error budget."""
+    blocked: bool = False
+    """Anytime: of every two sessions that are known by their place in one task, one sees the rule; holdout is 0.5."""
 
     @property
     def rate(self) -> float:
@@ -79,15 +83,17 @@ class TrialState:
 
     def arm(self, unit: str) -> Arm | None:
         """The arm of a unit, from what was recorded when the trial started and nothing else; None: nobody has one."""
-        return assigned(self.key.encode(), self.digest, unit, self.holdout) if self.randomised else None
+        return self._throw(unit)[0] if self.randomised else None
 
+    def block(self, unit: str) -> str | None:
+        """The block of a unit whose coin is shared with a partner; None where it is its own."""
+        return self._throw(unit)[1] if self.randomised else None
 
-def unit_of(session_id: str | None, task_id: str | None) -> str | None:
-    """What the coin is thrown for: the session, within its task; the task where no session is known; else nothing.
-
-    A task that comes back has sessions in both arms, and so is its own control.
-    """
-    return session_id if session_id is not None else task_id
+    def _throw(self, unit: str) -> tuple[Arm, str | None]:
+        place = place_in_task(unit) if self.blocked and self.holdout == 0.5 else None
+        if place is not None:
+            return assigned_in_block(self.key.encode(), self.digest, *place)
+        return assigned(self.key.encode(), self.digest, unit, self.holdout), None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +146,7 @@ class TrialFold:
         self._reported: OrderedDict[str, Seen] = OrderedDict()
         self._exposed: OrderedDict[str, dict[str, Exposure]] = OrderedDict()
         self._units: OrderedDict[str, str] = OrderedDict()
+        self._places: OrderedDict[str, int] = OrderedDict()
         self._told: dict[str, list[Told]] = {}
         self._valued: dict[str, dict[str, bool]] = {}
         self.exposed_sessions = 0
@@ -202,13 +209,29 @@ class TrialFold:
                 reach[before] -= 1
             known[rule] = exposure
         _bound(self._exposed)
-        if unit is not None:
-            self._units.setdefault(session_id, unit)
+        if unit is not None and session_id not in self._units:
+            self._units[session_id] = unit
             _bound(self._units)
+            place = place_in_task(unit)
+            if place is not None:
+                self._places[place[0]] = max(self.next_place(place[0]), place[1] + 1)
+                self._places.move_to_end(place[0])
+                _bound(self._places)
 
     def unit(self, session_id: str) -> str:
         """What the coins of the session were thrown for."""
         return self._units.get(session_id, session_id)
+
+    def settled(self, session_id: str) -> str | None:
+        """What the coins of the session were thrown for, once a record says so; None before."""
+        unit = self._units.get(session_id)
+        if unit is None and any(how in ("shown", "withheld") for how in self.exposures(session_id).values()):
+            return session_id
+        return unit
+
+    def next_place(self, task_id: str) -> int:
+        """How many sessions took a place in the task so far; the next one has this number."""
+        return self._places.get(task_id, 0)
 
     def exposures(self, session_id: str) -> Mapping[str, Exposure]:
         """Rule id -> how the session saw it, as recorded when its turns began."""
@@ -248,7 +271,9 @@ class TrialFold:
         for session_id, seen in self._reported.items():
             if session_id not in counted and seen.at >= trial.started_at:
                 exposure = self.exposures(session_id).get(rule_id, "unknown")
-                found[session_id] = why_not(session_id, exposure, metric, seen.metrics, trial) or "after the window"
+                taken = self._valued.get(rule_id, {}).get(self.unit(session_id))
+                otherwise: Uncounted = "place taken by another session" if taken else "after the window"
+                found[session_id] = why_not(session_id, exposure, metric, seen.metrics, trial) or otherwise
         return replace(trial, uncounted=found)
 
 

@@ -6,11 +6,14 @@ with the old verdict; only a person may try it again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ruleproof.codec.jsonl import decode_line
+from ruleproof.codec.sessionlog import task_from
 from ruleproof.core import ids
+from ruleproof.core.evidence.assignment import suits_blocks
 from ruleproof.core.notice import clean_tags, derive_tags
 from ruleproof.core.rule import Rule
 from ruleproof.core.secrets import redact
@@ -21,6 +24,8 @@ from ruleproof.engine.workspace import Workspace
 from ruleproof.errors import CapReached, Refused
 
 Author = Literal["agent", "person"]
+_RECENT = 256 << 10
+"""Bytes of `sessions.jsonl` that say whether tasks come back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +159,16 @@ def _start(
         holdout=limits.holdout,
         digest=ids.digest(text),
         number=next_number(workspace.rulebook),
+        blocked=limits.holdout == 0.5 and suits_blocks(_recent_tasks(workspace)),
     )
+
+
+def _recent_tasks(workspace: Workspace) -> Iterable[str | None]:
+    """The task of each session that the end of `sessions.jsonl` speaks of, None where it has none."""
+    data, start = workspace.ports.sessions.tail(None, _RECENT)
+    lines = data.split(b"\n")[1 if start else 0 :]
+    records = [value for line in lines if isinstance(value := decode_line(line, ""), Mapping)]
+    return dict(found for value in records if (found := task_from(value)) is not None).values()
 
 
 def _fresh_id(workspace: Workspace) -> str:

@@ -77,15 +77,15 @@ class AnytimeTrial:
             done = 0
             state = AnytimeState(AnytimePolicy(trial.holdout, least_effect=self._least, most_units=self.most_sessions))
         for one in told[done:]:
-            state.add(unit_from(one, rule.metric))
+            state.add(unit_from(one, rule.metric, trial.block(one.unit)))
         self._states[rule.id] = trials, len(told), state
         return state
 
 
-def unit_from(told: Told, metric: str | None) -> Unit:
+def unit_from(told: Told, metric: str | None, block: str | None) -> Unit:
     """One unit as the statistics take it: the target apart from the other metrics."""
     others = {name: value for name, value in told.metrics.items() if name != metric}
-    return Unit(told.unit, told.arm, told.value, told.task_id, None, others, told.costs)
+    return Unit(told.unit, told.arm, told.value, told.task_id, block, others, told.costs)
 
 
 def evidence(found: AnytimeVerdict, trial: TrialState) -> dict[str, object]:
@@ -97,4 +97,5 @@ def evidence(found: AnytimeVerdict, trial: TrialState) -> dict[str, object]:
         "holdout": trial.holdout,
         "digest": trial.digest,
         "number": trial.number,
+        "blocked": trial.blocked,
     }

@@ -84,7 +84,7 @@ class Composer:
             self._index.change(before, rule)
 
     def context(self, task_hint: str | None = None, unit: str | None = None) -> Context:
-        """The context of now, for the `unit` that gets it (`trial.unit_of`); empty without trust."""
+        """The context of now, for the `unit` that gets it (`engine.exposure`); empty without trust."""
         workspace = self.workspace
         with workspace.mutex:
             book = workspace.refresh()

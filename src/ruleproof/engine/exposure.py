@@ -3,6 +3,9 @@
 A context that was composed for a session (or inside its turn, or for a task alone) is certain: each rule in it was
 shown, and each rule that the coin kept out of it was withheld. One that was composed for nobody is assumed to have
 reached whoever reports next, which the fixed policy counts and the anytime policy does not.
+
+What the coins fall for is the session; the session's place in its task while a trial runs in blocks; the task where
+no session is known. It is settled by the first context or turn of the session, and recorded with the exposure.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ from typing import TypeVar
 
 from ruleproof.codec.records import exposure_to
 from ruleproof.core.context import Context
-from ruleproof.core.trial import Exposure, unit_of
+from ruleproof.core.evidence.assignment import unit_in_task
+from ruleproof.core.trial import Exposure
 from ruleproof.engine.workspace import Workspace
 
 T = TypeVar("T")
@@ -34,7 +38,10 @@ class Exposures:
         self._assumed: dict[str, Exposure] = {}
         self._last: tuple[str, ...] = ()
         self._units: dict[str, str] = {}
+        self._task_units: dict[str, str] = {}
+        self._places: dict[str, int] = {}
         self._warned = False
+        self._blocks: tuple[object, bool] = (None, False)
 
     @property
     def assumed(self) -> Container[str]:
@@ -43,11 +50,37 @@ class Exposures:
 
     def unit(self, session_id: str | None, task_id: str | None) -> str | None:
         """What the coins of a context fall for. A session that began with its task's context keeps those coins."""
-        if session_id is None:
-            return unit_of(None, task_id)
+        if session_id is None and task_id is None:
+            return None
+        trials, within = self._workspace.refresh_trials(), task_id if self._in_blocks() else None
         with self._mutex:
-            known = self._units.get(session_id)
-        return known or self._workspace.refresh_trials().unit(session_id)
+            if session_id is not None:
+                unit = self._units.get(session_id) or trials.settled(session_id) or self._place(within) or session_id
+                self._units[session_id] = unit
+                _bound(self._units)
+                return unit
+            task_id = task_id or ""
+            unit = self._task_units.get(task_id) or self._place(within) or task_id
+            self._task_units[task_id] = unit
+            _bound(self._task_units)
+            return unit
+
+    def _place(self, task_id: str | None) -> str | None:
+        """The next place in the task; None without one."""
+        if task_id is None:
+            return None
+        place = max(self._workspace.trials.next_place(task_id), self._places.get(task_id, 0))
+        self._places[task_id] = place + 1
+        _bound(self._places)
+        return unit_in_task(task_id, place)
+
+    def _in_blocks(self) -> bool:
+        """Whether a trial in force throws its coins in blocks of one task."""
+        book = self._workspace.refresh()
+        if self._blocks[0] != (book, book.version):
+            found = any(rule.trial is not None and rule.trial.blocked for rule in book.candidates() if rule.in_force)
+            self._blocks = (book, book.version), found
+        return self._blocks[1]
 
     def saw(self, made: Context, session_id: str | None, task_id: str | None) -> None:
         """A context was handed out."""
@@ -59,7 +92,7 @@ class Exposures:
             elif made.rules is not self._last:  # the same context again says nothing new
                 self._assumed.update(dict.fromkeys(made.rules, "assumed"))
                 self._last = made.rules
-        if unit_of(session_id, task_id) is None and not self._warned:
+        if session_id is None and task_id is None and not self._warned:
             self._warn(made)
 
     def _warn(self, made: Context) -> None:
@@ -79,12 +112,15 @@ class Exposures:
         """A turn of the session began or ended: write down what is new about it."""
         trials = self._workspace.trials
         certain, unit = self._take(session_id, task_id)
+        claimed = False
         if certain is None:
             with self._mutex:
                 certain = dict(self._assumed)
+            if task_id is not None and self._in_blocks() and trials.settled(session_id) is None:
+                unit, claimed = self.unit(session_id, task_id) or session_id, True
         known = trials.exposures(session_id)
         news = {rule: how for rule, how in certain.items() if _adds(known.get(rule), how)}
-        if news:
+        if news or claimed:
             self._workspace.append_exposure(exposure_to(session_id, news, self._workspace.now(), unit))
 
     def reported(self, session_id: str, task_id: str | None, at: str) -> None:
@@ -104,7 +140,7 @@ class Exposures:
             if found is None and task_id is not None and not self._workspace.trials.exposures(session_id):
                 found = self._tasks.pop(task_id, None)
                 if found is not None:
-                    unit = self._units[session_id] = task_id
+                    unit = self._units[session_id] = self._task_units.pop(task_id, task_id)
                     _bound(self._units)
             return found, unit
 

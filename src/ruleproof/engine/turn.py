@@ -24,7 +24,7 @@ class Turn:
         self.task_id = task_id
         self.number = 0
         self.end_state: dict[str, object] = {}
-        self.token: Token[str | None] | None = None
+        self.token: Token[Turn | None] | None = None
         self._begin, self._end = begin, end
 
     @property

@@ -41,15 +41,26 @@ def assigned_in_block(key: bytes, rule_digest: str, task: str, occurrence: int) 
     return ("withheld" if withheld else "shown"), f"{task}#{number}"
 
 
+def unit_in_task(task: str, occurrence: int) -> str:
+    """The unit that is the `occurrence`-th (from 0) of its task. No session has such an id: ids hold no tab."""
+    return f"{task}\t{occurrence}"
+
+
+def place_in_task(unit: str) -> tuple[str, int] | None:
+    """(task, occurrence) of a unit made by `unit_in_task`; None for any other."""
+    task, tab, number = unit.rpartition("\t")
+    return (task, int(number)) if tab and number.isascii() and number.isdigit() and len(number) < 10 else None
+
+
 def suits_blocks(history: Iterable[str | None]) -> bool:
-    """Whether a trial should be blocked, from the task ids of earlier sessions: two thirds of these have a partner.
+    """Whether a trial should be blocked, from the task ids of 20 or more earlier sessions: two thirds have a partner.
 
     A blocked unit is worth more (its partner is its control), and nothing while it has none. Decide before the trial.
     """
     sizes = Counter(history)
     alone = sizes.pop(None, 0)
     total = sum(sizes.values()) + alone
-    return total > 0 and 3 * sum(size // 2 * 2 for size in sizes.values()) >= 2 * total
+    return total >= 20 and 3 * sum(size // 2 * 2 for size in sizes.values()) >= 2 * total
 
 
 def _coin(key: bytes, kind: str, rule_digest: str, unit: str) -> float:

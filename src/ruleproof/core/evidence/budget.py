@@ -7,8 +7,6 @@ counted even when they are retired later. Harm has no part in it: see docs/adr/0
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ruleproof.errors import Refused
 
 SHARING = 10
@@ -34,23 +32,3 @@ def level(number: int, promoted: int, alpha: float = 0.05, sharing: int = SHARIN
     if promoted < 0 or not 0.0 < alpha < 1.0:
         raise Refused(f"alpha {alpha!r} with {promoted} promoted rules is no budget.", hint="Give 0 < alpha < 1.")
     return min(alpha, alpha * share(number, sharing) * (promoted + 1))
-
-
-def promotable(
-    evidence: Mapping[int, float], promoted: frozenset[int], alpha: float = 0.05, sharing: int = SHARING
-) -> frozenset[int]:
-    """The trial numbers that may be promoted now, together: the largest set that is consistent with its own size.
-
-    Online e-BH (Fischer, Xu & Ramdas 2024, section 2): the largest R with e_t >= 1 / (alpha gamma_t |R|) for all of R
-    not promoted before. `evidence`: trial number -> its e-value now; `promoted`: numbers promoted earlier, never
-    judged again. With one candidate at a time it is `level`; several that are each almost there can pass together.
-    """
-    bars = sorted(
-        (1.0 / (alpha * share(number, sharing) * e_value), number)
-        for number, e_value in evidence.items()
-        if number not in promoted and e_value > 0.0 and e_value >= 1.0 / alpha
-    )
-    for size in range(len(bars), 0, -1):
-        if bars[size - 1][0] <= size + len(promoted):
-            return frozenset(number for _, number in bars[:size])
-    return frozenset()

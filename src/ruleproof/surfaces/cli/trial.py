@@ -87,6 +87,7 @@ def one(rule_id: str) -> Reply:
         "policy": state.policy,
         "holdout": state.holdout,
         "number": state.number,
+        "blocked": state.blocked,
         "evidence": note,
         "figures": dict(found),
     }
@@ -163,9 +164,10 @@ def _text(rule: Rule, state: TrialState, needed: int, note: str, effects: str) -
 def _policy(state: TrialState) -> str:
     if state.policy == "fixed":
         return "fixed: sessions that saw the rule against the baseline"
+    coin = "of every two sessions of a task one is withheld" if state.blocked else "each session has its own coin"
     return (
         f"anytime: shown against withheld, {state.holdout:.0%} withheld; number {state.number} in the error budget; "
-        "a session is its own unit"
+        f"{coin}"
     )
 
 
