@@ -135,6 +135,13 @@ class HarnessConfig(BaseModel):
     pause: bool = Field(False, description="Take every rule out of force in this process.")
 
     core_rules_budget_tokens: Count = Field(1200, description="Tokens that all approved pool rules may have together.")
+    approve_via: Literal["this-user", "other-user"] = Field(
+        "this-user",
+        description=(
+            "other-user: only approvals that another user mounted count, and none where none are mounted; a mount that "
+            "this user cannot change counts alone whatever stands here."
+        ),
+    )
     rules_core_bonus: Annotated[float, Field(ge=0, le=10)] = Field(
         0.15, description="What a pool rule approved here gains in a search that it matches."
     )

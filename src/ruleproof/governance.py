@@ -24,17 +24,18 @@ from ruleproof.core.projectkey import ProjectKey
 from ruleproof.core.proposal import NOTHING, Origin, Proposal
 from ruleproof.core.review import Row
 from ruleproof.core.rule import Rule
-from ruleproof.core.rulecheck import check_rules
+from ruleproof.core.rulecheck import check_other_user, check_rules
 from ruleproof.core.rulecommand import Listing
 from ruleproof.core.search import Found
 from ruleproof.core.tokencount import estimate_tokens
 from ruleproof.edge import git
-from ruleproof.edge.approvals import ApprovalStore
+from ruleproof.edge.approvals import ApprovalStore, Ledger
 from ruleproof.edge.instructions import instruction_files
 from ruleproof.edge.links import Link, Links
 from ruleproof.edge.rulefiles import RuleFiles, disputes
 from ruleproof.edge.system import System
 from ruleproof.edge.userstate import (
+    MOUNTED,
     UserState,
     ancestors,
     default_base,
@@ -104,6 +105,7 @@ class Governance:
             disputed=self.disputed,
             taken=lambda: self._pool().taken(self.project.key) if self.link() else (),
             require_writable=self._require_writable,
+            require_here=self._require_here,
             cap=self.config.core_rules_budget_tokens,
             bonus=self.config.rules_core_bonus,
             count=estimate_tokens,
@@ -116,7 +118,12 @@ class Governance:
         if folder.exists() or folder.is_symlink():
             require_private(self.base)
             require_private(folder)
-        return ApprovalStore(folder, mounted=read_mounted)
+        return ApprovalStore(folder, mounted=self.mounted)
+
+    def mounted(self, project: str) -> bytes | None:
+        """What another user approved for `project`; None where this user decides. Raises as `read_mounted` does."""
+        found = read_mounted(project)
+        return b"" if found is None and self.config.approve_via == "other-user" else found
 
     def own(self) -> str:
         """This machine's harness id; "" before the first proposal."""
@@ -134,6 +141,16 @@ class Governance:
     def _require_writable(self) -> None:
         require_lasting(self.base)
         self.state.folder(APPROVALS)
+
+    def _require_here(self) -> None:
+        if self.mounted(self.project.key) is not None:
+            raise Refused(
+                "Here another user decides which rules are in force; a decision of this user would count for nothing.",
+                hint=(
+                    "Decide where the ledger is that counts, run `ruleproof approvals export` there, and have its "
+                    f"owner put that in {MOUNTED / self.project.key}.jsonl."
+                ),
+            )
 
     # --- for everybody ---------------------------------------------------------------------------------------------
 
@@ -237,11 +254,22 @@ class Governance:
             except RuleproofError as error:
                 differing = (Problem("pool-unchecked", error.message, POOLS, "warning", error.hint),)
                 repair = False
-        ledger = self.desk.decisions.read(self.project.key)
+        ledger, others = self._examined_ledger()
         rules, named = self.files.read_all(self.project.key)
         checked = check_rules(rules, ledger.approvals, self.desk.cap, self.desk.count, self.disputed())
+        kept = () if repair else differing
         found = self._loader_problems()
-        return (*ledger.problems, *named, *checked, *(() if repair else differing), *_told(self.last_sync()), *found)
+        return (*ledger.problems, *others, *named, *checked, *kept, *_told(self.last_sync()), *found)
+
+    def _examined_ledger(self) -> tuple[Ledger, tuple[Problem, ...]]:
+        """What counts here, and what is wrong with who decides it."""
+        key = self.project.key
+        try:
+            ledger = self._ledger.read(key)
+            own = ApprovalStore(self.base / APPROVALS).read(key) if self.mounted(key) is not None else Ledger()
+        except RuleproofError as error:
+            return Ledger(), (Problem("approvals-unread", error.message, APPROVALS, "error", error.hint),)
+        return ledger, check_other_user(own.approvals, ledger.approvals)
 
     def _loader_problems(self) -> tuple[Problem, ...]:
         """What loaders of other agents would do to the instruction files of this repository; outside of one nothing."""

@@ -15,6 +15,7 @@ from ruleproof.core.approval import (
     OneTimeToken,
     agent_signs,
     approve,
+    closing,
     fold,
     newly_approved,
     revoke,
@@ -150,18 +151,27 @@ def test_a_token_allows_its_verb_on_its_file_until_it_is_over() -> None:
             TOKEN.check(verb, rule, digest, now)
 
 
-def test_what_a_notice_names_as_new_is_what_was_approved_since_and_is_so_still() -> None:
+def test_what_a_notice_names_as_new_is_every_approval_that_the_last_one_did_not_name() -> None:
+    one, two = CurationFact("hA/001", D1, "core", "t1"), CurationFact("hA/002", D1, "core", "t1")
+    gone = CurationFact("hA/003", D1, "revoked", "t1")
+    assert newly_approved(fold([one, two, gone]), ()) == ("hA/001", "hA/002")
+    assert newly_approved(fold([one, two, gone]), (one, two)) == ()
+    other, again = CurationFact("hA/001", D2, "core", "t1"), CurationFact("hA/002", D1, "core", "t2")
+    assert newly_approved(fold([one, two, other]), (one, two)) == ("hA/001",), "another text"
+    assert newly_approved(fold([one, two, again]), (one, two)) == ("hA/002",), "approved anew"
+    between = CurationFact("hA/0015", D1, "core", "t1")
+    assert newly_approved(fold([one, between, two]), (one, two)) == ("hA/0015",), "wherever it stands"
+
+
+def test_what_closes_is_the_last_word_alone() -> None:
     facts = [
-        CurationFact("hA/001", D1, "core", "t"),
+        CurationFact("hA/001", D1, "revoked", "t"),
         CurationFact("hA/002", D1, "core", "t"),
-        CurationFact("hA/003", D1, "core", "t"),
         CurationFact("hA/003", D1, "revoked", "t"),
-        CurationFact("hA/001", D2, "core", "t"),
+        CurationFact("hA/001", D1, "core", "t"),
+        CurationFact("hA/004", "", "unknown", ""),
     ]
-    assert newly_approved(facts, 0) == ("hA/001", "hA/002")
-    assert newly_approved(facts, 2) == ("hA/001",)
-    assert newly_approved(facts, 5) == newly_approved(facts, 99) == ()
-    assert newly_approved(facts, -3) == newly_approved(facts, 0)
+    assert [fact.rule for fact in closing(facts)] == ["hA/003", "hA/004"]
 
 
 def test_signs_of_an_agent_are_named_and_an_editors_terminal_is_none() -> None:

@@ -86,11 +86,20 @@ def test_projects_do_not_see_each_others_facts(tmp_path: Path) -> None:
             held.read(project)
 
 
-def test_mounted_facts_come_first_and_the_own_ledger_can_withdraw_them(tmp_path: Path) -> None:
+def test_where_another_user_decides_the_own_ledger_closes_and_opens_nothing(tmp_path: Path) -> None:
     held = store(tmp_path, mounted=write_fact(fact(1)) + write_fact(fact(2)))
     assert held.read("p-1").approvals.approved() == ("hA/001", "hA/002")
     held.commit("p-1", lambda ledger: fact(2, "revoked"))
+    held.commit("p-1", lambda ledger: fact(3))
     assert held.read("p-1").approvals.approved() == ("hA/001",)
+    held.commit("p-1", lambda ledger: fact(2))
+    assert held.read("p-1").approvals.approved() == ("hA/001", "hA/002"), "the last word of this user does not close it"
+
+
+def test_another_user_who_approved_nothing_leaves_nothing_in_force(tmp_path: Path) -> None:
+    store(tmp_path).commit("p-1", lambda ledger: fact(1))
+    assert store(tmp_path).read("p-1").approvals.approved() == ("hA/001",)
+    assert store(tmp_path, mounted=b"").read("p-1").approvals.approved() == ()
 
 
 def test_an_export_is_what_another_machine_can_mount(tmp_path: Path) -> None:
@@ -130,12 +139,11 @@ def test_facts_of_many_processes_all_survive_and_each_was_decided_on_all_earlier
 
 def test_what_a_notice_has_named_is_remembered(tmp_path: Path) -> None:
     held = store(tmp_path)
-    assert held.noticed("p-1") == 0
-    held.commit("p-1", lambda ledger: fact(1))
-    held.mark_noticed("p-1")
-    assert store(tmp_path).noticed("p-1") == 1
-    (tmp_path / "approvals" / "p-1.noticed").write_bytes(b"garbage")
-    assert held.noticed("p-1") == 0
+    assert held.noticed("p-1") == ()
+    held.mark_noticed("p-1", [fact(1)])
+    assert store(tmp_path).noticed("p-1") == (fact(1),)
+    (tmp_path / "approvals" / "p-1.noticed").write_bytes(b"12")
+    assert held.noticed("p-1") == (), "what cannot be read was not named: it is named again"
 
 
 TOKEN = OneTimeToken("approve", "hA/001", D1, NOW + timedelta(hours=24))

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ruleproof.edge import userstate
-from ruleproof.edge.userstate import UserState, default_base, passing, read_mounted, require_lasting
+from ruleproof.edge.userstate import UserState, default_base, passing, require_lasting
 from ruleproof.errors import Refused, StoreError
 
 
@@ -114,23 +113,6 @@ def test_a_place_that_goes_with_the_container_is_refused_with_the_way_out(base: 
         assert "approvals export" in refused.value.hint
     else:
         require_lasting(Path(base), MOUNTS)
-
-
-def test_mounted_approvals_count_only_where_this_user_cannot_change_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert read_mounted("p-1", tmp_path) is None
-    (tmp_path / "p-1.jsonl").write_bytes(b"{}\n")
-    with pytest.raises(Refused, match="could be changed by this user"):
-        read_mounted("p-1", tmp_path)
-    monkeypatch.setattr(userstate.os, "geteuid", lambda: 3_999_999)
-    monkeypatch.setattr(userstate.os, "access", lambda path, mode: False)
-    assert read_mounted("p-1", tmp_path) == b"{}\n"
-    monkeypatch.setattr(userstate.os, "access", lambda path, mode: path == tmp_path)
-    with pytest.raises(Refused, match="could be changed by this user"):
-        read_mounted("p-1", tmp_path)
-    with pytest.raises(Refused):
-        read_mounted("../p-1", tmp_path)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")

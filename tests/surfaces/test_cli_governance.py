@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
 from tests.surfaces.cliterminal import HARMFUL, HOSTILE, Cli, Result
 
 import ruleproof.governance as governance
+from ruleproof.edge.userstate import passing, require_lasting
+from ruleproof.errors import Refused
 
 TEXT = "Check the archive before starting a restore."
 KEYED = "HARNESS_PROJECT_KEY"
@@ -196,6 +199,76 @@ def test_hostile_texts_cannot_harm_the_terminal(desk: Cli, base: Path) -> None:
     for done in (desk("review"), desk("review", "--json"), approve(desk, rule)):
         assert not set(HARMFUL) & set(done.out + done.err)
     assert all(len(line) <= 80 for line in desk("review").out.split("\n"))
+
+
+def test_where_another_user_decides_nobody_decides_here_and_the_way_out_is_named(
+    desk: Cli, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule, other = propose(desk), propose(desk, "Run the replay before tagging.")
+    assert approve(desk, rule).code == 0
+    token = desk("approve", other, "--token", stdin=digest(desk, other)[:8] + "\n", tty=True).out.strip()
+    monkeypatch.setenv("HARNESS_APPROVE_VIA", "other-user")
+    assert "CORE RULES" not in desk.ok("notice").out
+    ledger = next((base / "approvals").glob("*.jsonl"))
+    before = ledger.read_bytes()
+    for done in (
+        approve(desk, other),
+        desk("revoke", rule, stdin=rule + "\n", tty=True),
+        desk("approve", other, "--token", stdin=digest(desk, other)[:8] + "\n", tty=True),
+        desk("approve", other, "--by-token", stdin=token),
+        desk("command", f"/chapters-rule approve {other}", stdin=digest(desk, other)[:8] + "\n", tty=True),
+    ):
+        assert (done.code, "another user decides" in done.err, "approvals export" in done.err) == (1, True, True), done
+    assert ledger.read_bytes() == before
+    listed = desk("approvals", "--json")
+    assert (listed.json["decided_by"], listed.json["facts"]) == ("other-user", [])
+    assert "/etc/ruleproof/approvals" in listed.err
+    desk.ok("init", "--yes")
+    doctor = desk("doctor", "--json")
+    assert "own-approval-ignored" in {problem["code"] for problem in doctor.json["problems"]}
+    monkeypatch.delenv("HARNESS_APPROVE_VIA")
+    assert desk("approve", other, "--by-token", stdin=token).code == 0, "the token was not used up by the refusal"
+
+
+def test_a_bundle_that_counts_is_listed_and_one_that_could_be_changed_is_named(
+    desk: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = propose(desk)
+    assert approve(desk, rule).code == 0
+    bundle = desk.ok("approvals", "export").out
+    assert desk("revoke", rule, stdin=rule + "\n", tty=True).code == 0
+    second = propose(desk, "Run the replay before tagging.")
+    bundle += bundle.replace(rule, second).replace(digest(desk, rule), digest(desk, second))
+
+    monkeypatch.setattr(governance, "read_mounted", lambda project: bundle.encode())
+    facts = desk.json("approvals")["facts"]
+    assert [(fact["rule"], fact["status"]) for fact in facts] == [(rule, "revoked"), (second, "core")]
+
+    def changeable(project: str) -> bytes:
+        raise Refused("x could be changed by this user, so it approves nothing.", hint="Mount it read-only.")
+
+    monkeypatch.setattr(governance, "read_mounted", changeable)
+    desk.ok("init", "--yes")
+    assert desk("notice").code == 1
+    doctor = desk("doctor")
+    assert (doctor.code, "[approvals-unread]" in doctor.out, "Mount it read-only" in doctor.out) == (1, True, True)
+
+
+@pytest.mark.skipif(not passing(Path("/dev/shm")), reason="needs a memory file system at /dev/shm")
+def test_a_state_folder_that_goes_with_the_container_is_refused_with_the_way_out(
+    desk: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(governance, "require_lasting", require_lasting)
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+        base = Path(memory) / "state"
+        monkeypatch.setattr(governance, "default_base", lambda: base)
+        rule = propose(desk)
+        for done in (approve(desk, rule), desk("revoke", rule, stdin=rule + "\n", tty=True)):
+            said = done.err.replace("\n", " ")
+            assert done.code == 1 and "would not last" in said and "tmpfs" in said
+            assert "approvals export" in said and "/etc/ruleproof/approvals" in said
+        assert not (base / "approvals").exists()
+        assert "CORE RULES" not in desk.ok("notice").out
 
 
 # --- the ways in and out ---------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ equals the digest in the last fact of this machine's own ledger; what is unknown
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
@@ -219,11 +219,14 @@ class OneTimeToken:
             )
 
 
-def newly_approved(facts: Sequence[CurationFact], after: int) -> tuple[str, ...]:
-    """Ids that the facts from position `after` on approved and that are approved still: what a notice has to name."""
-    latest = fold(facts).latest
-    fresh = dict.fromkeys(fact.rule for fact in facts[max(0, after) :] if fact.status == "core")
-    return tuple(sorted(rule for rule in fresh if latest[rule].status == "core"))
+def closing(facts: Iterable[CurationFact]) -> tuple[CurationFact, ...]:
+    """The last facts of rules that are closed: all that this user's ledger says where another user decides."""
+    return tuple(fact for fact in fold(facts).latest.values() if fact.status != "core")
+
+
+def newly_approved(approvals: Approvals, named: Collection[CurationFact]) -> tuple[str, ...]:
+    """Ids whose approval is not among the facts `named` by the last notice, sorted: what the next one has to name."""
+    return tuple(rule for rule in approvals.approved() if approvals.latest[rule] not in named)
 
 
 def agent_signs(variables: Iterable[str], ancestors: Iterable[str]) -> tuple[str, ...]:

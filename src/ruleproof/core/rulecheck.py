@@ -48,6 +48,22 @@ def check_rules(
     return (*problems, *_check_budget(compose(approvals.select(held, disputed), cap, count)))
 
 
+def check_other_user(own: Approvals, counted: Approvals) -> tuple[Problem, ...]:
+    """Complaints where another user decides. `own`: what this user's ledger says; `counted`: what counts here."""
+    now = counted.latest
+    return tuple(
+        Problem(
+            "own-approval-ignored",
+            "approved by this user, and another user decides here; it counts for nothing",
+            rule,
+            "warning",
+            "Have that user approve it, or revoke it where you decide.",
+        )
+        for rule in own.approved()
+        if rule not in now or now[rule].status != "core"
+    )
+
+
 def superseded(rule: Proposal, approvals: Approvals) -> str:
     """The id that `rule` amends, if that is approved still: what approving `rule` offers to revoke; empty otherwise."""
     fact = approvals.latest.get(rule.amends)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from ruleproof.codec.facts import read_facts, write_fact, write_facts
-from ruleproof.core.approval import Approvals, CurationFact, OneTimeToken, fold, is_digest
+from ruleproof.core.approval import Approvals, CurationFact, OneTimeToken, closing, fold, is_digest
 from ruleproof.core.ids import component
 from ruleproof.core.problems import Problem
 from ruleproof.edge import fs
@@ -36,7 +36,8 @@ class Ledger:
 class ApprovalStore:
     """The ledgers and tokens in `folder`, which the caller found private (`edge.userstate`).
 
-    `mounted`: project -> facts that an operator mounted, or None; they come before the ledger's own.
+    `mounted`: project -> the facts of another user who decides here, or None. Where they are, the ledger of this user
+    puts nothing in force; what its last word on a rule closed stays closed.
     """
 
     def __init__(self, folder: Path, mounted: Callable[[str], bytes | None] = lambda project: None) -> None:
@@ -50,12 +51,13 @@ class ApprovalStore:
     def read(self, project: str) -> Ledger:
         """Everything that was decided for `project`, in its order. Unchanged files are not read again."""
         file = self._file(project)
-        mounted = self._mounted(project) or b""
+        mounted = self._mounted(project)
         key = (fs.stat_key(file), mounted)
         found = self._read.get(project)
         if found is None or found[0] != key:
-            above, named = read_facts(mounted, "mounted approvals")
+            above, named = read_facts(mounted or b"", "mounted approvals")
             own, problems = read_facts(fs.read_bytes(file) or b"", str(file))
+            own = own if mounted is None else closing(own)
             found = (key, Ledger((*above, *own), (*named, *problems)))
             self._read[project] = found
         return found[1]
@@ -77,14 +79,13 @@ class ApprovalStore:
         latest = self.read(project).approvals.latest
         return write_facts(latest[rule] for rule in sorted(latest))
 
-    def noticed(self, project: str) -> int:
-        """How many facts the ledger held when `mark_noticed` was last called; 0 before."""
-        data = fs.read_bytes(self._file(project, "noticed")) or b""
-        return int(data) if data.strip().isdigit() else 0
+    def noticed(self, project: str) -> tuple[CurationFact, ...]:
+        """The approvals that stood in the last notice; none before, or where the record cannot be read."""
+        return read_facts(fs.read_bytes(self._file(project, "noticed")) or b"", "")[0]
 
-    def mark_noticed(self, project: str) -> None:
-        """Remember that a notice has named every approval up to now."""
-        fs.write_atomic(self._file(project, "noticed"), str(len(self.read(project).facts)).encode(), sync=False)
+    def mark_noticed(self, project: str, facts: Iterable[CurationFact]) -> None:
+        """Remember the approvals that stand in a notice: the next one names those that are not among them."""
+        fs.write_atomic(self._file(project, "noticed"), write_facts(facts), sync=False)
 
     # --- one-time tokens -------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from ruleproof.edge import fs
 from ruleproof.errors import Refused, StoreError
 
 MOUNTED = Path("/etc/ruleproof/approvals")
-"""Where an operator mounts approvals that this user cannot write: one `<project key>.jsonl` a project."""
+"""Where another user's approvals lie: one `<project key>.jsonl` a project. No setting and no variable moves it."""
 
 _PASSING = frozenset(["aufs", "overlay", "fuse-overlayfs", "ramfs", "tmpfs"])
 _OUTSIDE_PREFIX = re.compile(r"[^a-z0-9]+")
@@ -112,29 +112,43 @@ def require_private(path: Path) -> None:
 
 
 def read_mounted(project: str, folder: Path = MOUNTED) -> bytes | None:
-    """The approvals that an operator mounted for `project`; None where there are none.
+    """What another user approved for `project`; b"" where that user decides and approved nothing; None where none does.
 
-    Obeyed only when this user can write neither the file nor its folder; raises Refused otherwise.
+    The folder is the switch, not the bundle: a key that somebody sets for a project leads to no ledger of this user's.
+    A folder of this user's own switches nothing. Raises Refused for a bundle that this user could have changed.
     """
     file = folder / f"{component(project, 'project')}.jsonl"
     data = fs.read_bytes(file)
     if data is None:
+        return b"" if folder.is_dir() and not _changeable(folder, folder) else None
+    if not _changeable(file, folder):
+        return data
+    if os.lstat(folder).st_uid == os.geteuid() != 0:
         return None
-    read_only = sys.platform != "win32" and bool(os.statvfs(file).f_flag & os.ST_RDONLY)
-    if not read_only and any(_can_change(path) for path in (file, *file.absolute().parents)):
-        raise Refused(
-            f"{file} could be changed by this user, so it approves nothing.",
-            hint="Mount it read-only, or make it and every folder above it writable by another user only.",
-        )
-    return data
+    raise Refused(
+        f"{file} could be changed by this user, so it approves nothing.",
+        hint="Mount it read-only, or make it and every folder above it writable by another user only.",
+    )
+
+
+def _changeable(path: Path, folder: Path) -> bool:
+    """Whether this user may write `path`, or put something else in its place."""
+    if sys.platform == "win32":
+        return True
+    if os.statvfs(path).f_flag & os.ST_RDONLY:
+        return False
+    real = Path(os.path.realpath(path))
+    links = any(os.path.islink(part) for part in (path, folder, folder.parent))
+    return links or any(map(_can_change, {path.absolute(), *path.absolute().parents, real, *real.parents}))
 
 
 def _can_change(path: Path) -> bool:
     """Whether this user may write `path` or, in a folder, replace another user's entries."""
     found = os.lstat(path)
-    if sys.platform == "win32" or os.geteuid() in (0, found.st_uid):
+    if os.geteuid() in (0, found.st_uid):
         return True
-    return os.access(path, os.W_OK) and not found.st_mode & stat.S_ISVTX
+    sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
+    return os.access(path, os.W_OK) and not sticky
 
 
 def passing(base: Path, mountinfo: str | None = None) -> str:

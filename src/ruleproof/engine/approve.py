@@ -49,6 +49,7 @@ def approve(desk: Desk, rule_id: str, decision: Decision, *, secret: str = "") -
 
     Raises Refused without a person, where the file is not what was shown, and where the block would not fit.
     """
+    desk.require_here()
     require_person(decision, "approve")
     desk.require_writable()
 
@@ -67,6 +68,7 @@ def approve(desk: Desk, rule_id: str, decision: Decision, *, secret: str = "") -
 
 def revoke(desk: Desk, rule_id: str, decision: Decision, *, secret: str = "") -> CurationFact:
     """Take the rule out of force here, whether or not its file is there. Raises Refused without a person."""
+    desk.require_here()
     require_person(decision, "revoke")
     desk.require_writable()
 
@@ -81,6 +83,7 @@ def revoke(desk: Desk, rule_id: str, decision: Decision, *, secret: str = "") ->
 
 def make_token(desk: Desk, verb: str, rule_id: str, decision: Decision, secret: str) -> OneTimeToken:
     """Let whoever has `secret` do `verb` once for the file as it is now, within 24 hours."""
+    desk.require_here()
     desk.require_writable()
     now = desk.now()
     until = now + timedelta(hours=TOKEN_HOURS)

@@ -40,8 +40,8 @@ def compose_notice(
     """The notice for a new or compacted session. Raises Refused where the approved rules are over the budget."""
     block = core_rules(desk)
     held = {rule for rule, _ in block.per_rule} if block else set()
-    facts = desk.decisions.read(desk.key).facts
-    fresh = tuple(rule for rule in newly_approved(facts, desk.decisions.noticed(desk.key)) if rule in held)
+    approvals = desk.decisions.read(desk.key).approvals
+    fresh = tuple(rule for rule in newly_approved(approvals, desk.decisions.noticed(desk.key)) if rule in held)
     text = continuation_notice(
         title,
         project=desk.name,
@@ -55,5 +55,5 @@ def compose_notice(
     if fresh:
         with suppress(RuleproofError, OSError):
             desk.require_writable()
-            desk.decisions.mark_noticed(desk.key)
+            desk.decisions.mark_noticed(desk.key, [approvals.latest[rule] for rule in sorted(held)])
     return Notice(text, block, fresh)

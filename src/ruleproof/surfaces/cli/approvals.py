@@ -18,23 +18,28 @@ def approvals(ctx: typer.Context) -> Reply | None:
     """
     if ctx.invoked_subcommand is not None:
         return None
+    from ruleproof.edge.userstate import MOUNTED
+
     governance = governed()
     latest = governance.desk.decisions.read(governance.project.key).approvals.latest
     facts = [latest[rule] for rule in sorted(latest)]
     rows = [(fact.rule, fact.status, fact.digest[:12], fact.at) for fact in facts]
+    other = governance.mounted(governance.project.key) is not None
     data = {
         "project": governance.project.key,
+        "decided_by": "other-user" if other else "this-user",
         "facts": [{"rule": fact.rule, "status": fact.status, "digest": fact.digest, "at": fact.at} for fact in facts],
     }
-    return Reply(data, table(("rule", "status", "digest", "at"), rows) if rows else "Nothing was decided here.")
+    text = table(("rule", "status", "digest", "at"), rows) if rows else "Nothing was decided here."
+    return Reply(data, text, notes=(f"Another user decides here: {MOUNTED}.",) if other else ())
 
 
 @verb("ruleproof approvals export", "ruleproof approvals export > approvals.jsonl")
 def export() -> Reply:
     """Print the decisions as a bundle for an operator.
 
-    Mounted at the path that it names on standard error, where the user of the agent cannot write, it counts there as if
-    decided there. It is made of this machine's ledger alone and signed by nobody: whoever mounts it vouches for it.
+    Mounted at the path that it names on standard error, where the user of the agent cannot write, it alone counts
+    there. It holds what counts here and is signed by nobody: whoever mounts it vouches for it.
     """
     from ruleproof.edge.userstate import MOUNTED
 

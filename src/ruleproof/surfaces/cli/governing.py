@@ -65,6 +65,7 @@ def ask(out: Output, governance: Governance, verb: str, showing: Showing | None,
     """Show the rule and let a person type its digest (of a revocation: the id). Raises Refused without a terminal."""
     from ruleproof.core.approval import Decision, require_person
 
+    governance.desk.require_here()
     if not out.interactive:
         require_person(Decision("none", ""), verb)
     require_person(governance.decision("", ""), verb)
