@@ -32,6 +32,8 @@ ROOT_VARIABLE = "HARNESS_ROOT"
 """The one variable whose name is not the prefix and the setting's name."""
 POOL_TOKEN_VARIABLE = PREFIX + "POOL_TOKEN"
 """A secret, so no setting: it stands in no settings file."""
+TABLES: Mapping[str, type[float] | type[str]] = {"thresholds": float, "signal_weights": float, "search_aliases": str}
+_WORDS = "name", "db=database,k8s=kubernetes"
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
 
 Mode = Literal["observe_only", "suggest", "auto"]
@@ -144,6 +146,9 @@ class HarnessConfig(BaseModel):
     )
     rules_core_bonus: Annotated[float, Field(ge=0, le=10)] = Field(
         0.15, description="What a pool rule approved here gains in a search that it matches."
+    )
+    search_aliases: dict[str, str] = Field(
+        default_factory=dict, description="Words that mean another in a search, both ways: db=database."
     )
     project_key: str = Field("", description="Which project this is, for pool rules; none: its git remote says.")
 
@@ -313,7 +318,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     for name in HarnessConfig.model_fields:
         value = environ.get(variable(name), environ.get(PREFIX + camel(name)))
         if value is not None:
-            values[name] = _table(variable(name), value) if name in ("thresholds", "signal_weights") else value
+            values[name] = _table(variable(name), value, TABLES[name]) if name in TABLES else value
     return values
 
 
@@ -350,19 +355,18 @@ def variable(name: str) -> str:
     return ROOT_VARIABLE if name == "harness_root" else PREFIX + name.upper()
 
 
-def _table(name: str, text: str) -> dict[str, float]:
-    """`metric=0.4,other=0.6`."""
-    table: dict[str, float] = {}
+def _table(name: str, text: str, kind: type[float] | type[str]) -> dict[str, float | str]:
+    """`metric=0.4,other=0.6`, or `db=database`."""
+    table: dict[str, float | str] = {}
     for part in text.split(","):
-        key, equals, number = part.partition("=")
+        key, equals, value = part.partition("=")
         try:
-            table[key.strip()] = float(number)
+            table[key.strip()] = kind(value.strip())
         except ValueError:
             equals = ""
         if not equals or not key.strip():
-            raise ConfigError(
-                f"{name}: {part!r} is not name=number.", hint="For example agent_reliability=0.4,outcome=0.5."
-            )
+            wanted, example = ("number", "agent_reliability=0.4,outcome=0.5") if kind is float else _WORDS
+            raise ConfigError(f"{name}: {part!r} is not name={wanted}.", hint=f"For example {example}.")
     return table
 
 

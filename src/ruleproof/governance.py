@@ -26,7 +26,7 @@ from ruleproof.core.review import Row
 from ruleproof.core.rule import Rule
 from ruleproof.core.rulecheck import check_other_user, check_rules
 from ruleproof.core.rulecommand import Listing
-from ruleproof.core.search import Found
+from ruleproof.core.search import Document, Found
 from ruleproof.core.tokencount import estimate_tokens
 from ruleproof.edge import git
 from ruleproof.edge.approvals import ApprovalStore, Ledger
@@ -110,6 +110,7 @@ class Governance:
             bonus=self.config.rules_core_bonus,
             count=estimate_tokens,
             now=self.system.now,
+            aliases=self.config.search_aliases,
         )
 
     @cached_property
@@ -183,9 +184,22 @@ class Governance:
         """The continuation notice. Raises Refused, with figures, where the approved rules are over the budget."""
         return compose_notice(self.desk, title, handoff=handoff, chapters=chapters, ancestry=ancestry)
 
-    def search(self, text: str, *, category: str = "", limit: int = 50, learned: Iterable[Rule] = ()) -> Found:
-        """What a person searches: every pool rule, and `learned` rules of a workspace. An agent has its own tool."""
-        return search_rules(self.desk, text, agent=False, category=category, limit=limit, learned=learned)
+    def search(
+        self,
+        text: str,
+        *,
+        category: str = "",
+        kinds: Sequence[str] = (),
+        limit: int = 50,
+        learned: Iterable[Rule] = (),
+        others: Iterable[Document] = (),
+    ) -> Found:
+        """What a person searches: every pool rule, `learned` rules of a workspace, `others` that a host brings.
+
+        `kinds`: `rule`, `learned`, those of `others`; none: every kind. An agent has its own tool.
+        """
+        wanted = category, tuple(kinds)
+        return search_rules(self.desk, text, *wanted, agent=False, limit=limit, learned=learned, others=others)
 
     def command(self, line: str) -> str:
         """What a person's `/chapters-rule` line did, in words for that person. It approves and revokes nothing."""
@@ -222,9 +236,13 @@ class Governance:
         linked or the extra `git` is missing.
         """
         pool, link = self._pool(), self._required_link()
-        facts = ApprovalStore(self.base / APPROVALS).read(self.project.key).facts
+        own = ApprovalStore(self.base / APPROVALS)
         remote = _git_pool().Remote(link.address, pool_token() or link.token)
-        report = pool.sync(remote, {self.project.key: write_facts(facts)}, int(self.system.now().timestamp()))
+        report = pool.sync(
+            remote,
+            lambda: {self.project.key: write_facts(own.read(self.project.key).facts)},
+            int(self.system.now().timestamp()),
+        )
         self._links.write_report(self._links.store(self.project.key, link), {"at": self.desk.at(), **asdict(report)})
         return report
 

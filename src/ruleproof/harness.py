@@ -33,6 +33,7 @@ from ruleproof.engine.evalset import EvalCases
 from ruleproof.engine.evaluate import Evaluations, TurnContext
 from ruleproof.engine.evidence import Evidence
 from ruleproof.engine.exposure import Exposures
+from ruleproof.engine.notice import Notice
 from ruleproof.engine.ports import Evaluator, Ports, Replay
 from ruleproof.engine.project import Projection
 from ruleproof.engine.regress import Progress, RegressionReport, run_regression
@@ -80,7 +81,12 @@ class Harness:
         self._capture = Capture(self.evalset, ports.system.monotonic, on=config.capture_eval_cases)
         self.governance = Governance(config)
         self.toolset = Toolset(
-            self.workspace, self.rules, config.rule_trial_min_sessions, self.evalset, lambda: self.governance.desk
+            self.workspace,
+            self.rules,
+            config.rule_trial_min_sessions,
+            self.evalset,
+            lambda: self.governance.desk,
+            _now.get,
         )
         self._projection = Projection(self.workspace, self.composer)
         evaluate = evaluator or TraceEvaluator(thresholds=config.threshold, weights=config.signal_weights)
@@ -166,9 +172,24 @@ class Harness:
         """What a person's `/chapters-rule` line did, in words for that person. It approves and revokes nothing."""
         return self.governance.command(line)
 
-    def continuation_notice(self, title: str, *, handoff: str = "", chapters: Sequence[Chapter] = ()) -> str:
-        """What a new or compacted session begins with, with the approved pool rules. Raises Refused over the budget."""
-        return self.governance.notice(title, handoff=handoff, chapters=chapters).text
+    def continuation_notice(
+        self, title: str, *, handoff: str = "", chapters: Sequence[Chapter] = (), session_id: str | None = None
+    ) -> str:
+        """What a new or compacted session begins with, with the approved pool rules. Raises Refused over the budget.
+
+        `session_id`, or the turn that it is called in, says who sees it; for nobody nothing is recorded.
+        """
+        made = self.governance.notice(title, handoff=handoff, chapters=chapters)
+        for problem in made.absent:
+            log.warning("%s", problem)
+        self.noticed(made, session_id)
+        return made.text
+
+    def noticed(self, notice: Notice, session_id: str | None = None) -> None:
+        """The session was given this notice: record which pool rules it was shown. Never raises."""
+        session_id = session_id or _now.get()
+        if session_id is not None and REPLAYING.get() is None:
+            self._quietly(self._exposures.noticed, dict(notice.shown), session_id)
 
     # --- turns and reports -----------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conformance.person import Person
 
 from ruleproof.assembly import open_ports
 from ruleproof.config import HarnessConfig
@@ -62,3 +63,12 @@ def see(harness: Harness, session_id: str, value: float | None, metric: str = "a
     with harness.turn(session_id):
         pass
     return harness.report(session_id, {metric: value})
+
+
+@pytest.fixture
+def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Person:
+    """A person at a command line, in an empty folder."""
+    place = tmp_path / "project"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    return Person(monkeypatch, place, tmp_path / "state")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.conformance.desk import PROJECT, Desk
+from tests.conformance.desk import NAME, PROJECT, Desk
 
 from ruleproof.codec.rulefile import front_matter
 from ruleproof.core.continuation import continuation_notice
@@ -15,7 +15,7 @@ from ruleproof.core.corerules import HEADING, Block, unprefix
 def test_g5_without_an_approved_rule_the_notice_is_byte_identical_to_one_without_the_feature(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "a", tmp_path / "pool")
     desk.propose("security", "Check the archive first.")
-    assert desk.notice() == continuation_notice("Restore", project="api", project_key=PROJECT)
+    assert desk.notice() == continuation_notice("Restore", project=NAME, project_key=PROJECT)
 
 
 def texts_of(block: str) -> dict[str, str]:

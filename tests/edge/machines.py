@@ -49,7 +49,7 @@ class Machine:
         self.facts += write_fact(CurationFact(rule.id, rule.digest, status, "t"))  # type: ignore[arg-type]
 
     def sync(self) -> SyncReport:
-        return self.pool.sync(self.remote, {"p-1": self.facts}, NOW)
+        return self.pool.sync(self.remote, lambda: {"p-1": self.facts}, NOW)
 
     def texts(self) -> list[str]:
         return sorted(rule.text for rule in self.files.read_all("p-1")[0])

@@ -208,6 +208,19 @@ def exposure_to(
     return record if unit_id in (None, session_id) else {**record, "unit": unit_id}
 
 
+def noticed_to(session_id: str, rules: Mapping[str, str], at: str) -> dict[str, object]:
+    """A session was given a continuation notice with these approved pool rules: id -> digest of what it was shown."""
+    return {"kind": "notice", "session": session_id, "pool": dict(rules), "at": at}
+
+
+def noticed_from(value: Mapping[str, object]) -> tuple[str, tuple[str, ...]] | None:
+    """(session, ids of pool rules) of a notice record; None for anything else."""
+    session = value.get("session")
+    if value.get("kind") != "notice" or not isinstance(session, str):
+        return None
+    return session, tuple(mapping(value.get("pool")))
+
+
 def observations_to(
     session_id: str,
     seen: Iterable[Observation],

@@ -93,6 +93,10 @@ class Approvals:
         """Ids whose last fact approves, sorted: what has to be read before a notice can be composed."""
         return tuple(sorted(rule for rule, fact in self.latest.items() if fact.status == "core"))
 
+    def of(self, rules: Iterable[str]) -> Approvals:
+        """The facts about these rules alone."""
+        return Approvals({rule: self.latest[rule] for rule in rules if rule in self.latest})
+
     def standing(self, proposal: Proposal, disputed: Collection[str] = ()) -> Standing:
         """How `proposal`, as its file reads now, stands on this machine; `disputed`: pool paths in dispute."""
         fact = self.latest.get(proposal.id)

@@ -21,6 +21,20 @@ def check_rules(
     The files' own complaints come with reading them, those of the checkout from `Pool.verify`.
     """
     held = list(rules)
+    problems = list(out_of_force(held, approvals, disputed))
+    for rule in held:
+        if superseded(rule, approvals) and approvals.in_force(rule, disputed):
+            message = f"in force together with {rule.amends}, which it amends"
+            problems.append(Problem("amended-in-force", message, rule.id, "warning", f"Revoke {rule.amends}."))
+    return (*problems, *_check_budget(compose(approvals.select(held, disputed), cap, count)))
+
+
+def out_of_force(held: Iterable[Proposal], approvals: Approvals, disputed: Collection[str] = ()) -> tuple[Problem, ...]:
+    """What somebody decided here that has no effect now, each with the reason: no notice lacks a rule in silence.
+
+    `held`: the readable files, at least those of the rules in the ledger.
+    """
+    held = list(held)
     problems: list[Problem] = []
     by_id: dict[str, list[Proposal]] = {}
     for rule in held:
@@ -30,7 +44,7 @@ def check_rules(
         if fact.status == "unknown":
             problems.append(Problem("unknown-status", "its last fact is not understood; not in force", rule_id))
         elif fact.status == "core" and not files:
-            message = f"approved as {fact.digest[:SHORT]}, and there is no such file; not in force"
+            message = f"approved as {fact.digest[:SHORT]}, and no file of it can be read; not in force"
             problems.append(Problem("orphan-approval", message, rule_id, "error", "Sync, or revoke it."))
         elif fact.status == "core" and all(found.digest != fact.digest for found in files):
             now = ", ".join(found.digest[:SHORT] for found in files)
@@ -42,10 +56,7 @@ def check_rules(
         if approvals.standing(rule, disputed) == "disputed":
             message = "approved, and the pool offers another content; not in force"
             problems.append(Problem("disputed", message, rule.place.path, "error", "See the report of the last sync."))
-        if superseded(rule, approvals) and approvals.in_force(rule, disputed):
-            message = f"in force together with {rule.amends}, which it amends"
-            problems.append(Problem("amended-in-force", message, rule.id, "warning", f"Revoke {rule.amends}."))
-    return (*problems, *_check_budget(compose(approvals.select(held, disputed), cap, count)))
+    return tuple(problems)
 
 
 def check_other_user(own: Approvals, counted: Approvals) -> tuple[Problem, ...]:

@@ -153,6 +153,11 @@ class TrialFold:
         """Sessions of which is known what their contexts held."""
         self.reach: dict[str, Counter[Exposure]] = {}
         """Rule id -> in how many sessions it was shown, assumed or withheld."""
+        self._noticed: OrderedDict[str, set[str]] = OrderedDict()
+        self.noticed_sessions = 0
+        """Sessions that were given a continuation notice with pool rules in it."""
+        self.pool_reach: Counter[str] = Counter()
+        """Pool rule id -> in how many sessions' notices it stood. No trial counts it."""
 
     def news(self, seen: Observation) -> bool:
         """Whether folding it would change anything: whether it is worth a record. Changes nothing."""
@@ -217,6 +222,14 @@ class TrialFold:
                 self._places[place[0]] = max(self.next_place(place[0]), place[1] + 1)
                 self._places.move_to_end(place[0])
                 _bound(self._places)
+
+    def noticed(self, session_id: str, rules: Iterable[str]) -> None:
+        """A session was given a notice with these pool rules; each counts once for each session."""
+        self.noticed_sessions += session_id not in self._noticed
+        known = self._noticed.setdefault(session_id, set())
+        self.pool_reach.update(set(rules) - known)
+        known.update(rules)
+        _bound(self._noticed)
 
     def unit(self, session_id: str) -> str:
         """What the coins of the session were thrown for."""

@@ -5,8 +5,8 @@ Everything is read when it is asked for, so that a decision of another process c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -80,6 +80,8 @@ class Desk:
     bonus: float
     count: Callable[[str], int]
     now: Callable[[], datetime]
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Words of a search -> another word for the same."""
 
     @property
     def key(self) -> str:
@@ -96,9 +98,13 @@ class Desk:
     def in_force(self) -> tuple[Proposal, ...]:
         """The rules that may reach a prompt here; reads no file that the ledger does not approve."""
         approvals = self.decisions.read(self.key).approvals
-        found = self.files.find(self.key, approvals.approved())
+        return approvals.select(self.read(approvals.approved()), self.disputed())
+
+    def read(self, rules: Iterable[str]) -> list[Proposal]:
+        """The readable files of these ids."""
+        found = self.files.find(self.key, rules)
         read = (self.files.read(place)[0] for places in found.values() for place in places)
-        return approvals.select([rule for rule in read if rule is not None], self.disputed())
+        return [rule for rule in read if rule is not None]
 
     def rule_id(self, typed: str) -> str:
         """The id that a person typed, in full."""

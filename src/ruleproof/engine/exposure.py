@@ -15,7 +15,8 @@ import threading
 from collections.abc import Container, Mapping
 from typing import TypeVar
 
-from ruleproof.codec.records import exposure_to
+from ruleproof.codec.records import exposure_to, noticed_to
+from ruleproof.core import ids
 from ruleproof.core.context import Context
 from ruleproof.core.evidence.assignment import unit_in_task
 from ruleproof.core.trial import Exposure
@@ -128,6 +129,13 @@ class Exposures:
         certain, unit = self._take(session_id, task_id)
         if certain:
             self._workspace.append_exposure(exposure_to(session_id, certain, at, unit))
+
+    def noticed(self, rules: Mapping[str, str], session_id: str) -> None:
+        """The session was given a notice with these pool rules (id -> digest); of an untrusted workspace's nothing
+        is recorded. It is no evidence about any rule on trial.
+        """
+        if rules and self._workspace.ports.trusted:
+            self._workspace.append_exposure(noticed_to(ids.opaque(session_id), rules, self._workspace.now()))
 
     def _take(self, session_id: str, task_id: str | None) -> tuple[Mapping[str, Exposure] | None, str]:
         """What is certain of the session and not written yet, and what its coins were thrown for.

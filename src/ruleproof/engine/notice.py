@@ -1,18 +1,22 @@
 """The continuation notice with the rules in force, and nothing of any other rule. Over budget: refused before anything.
 
+What somebody approved and what is not in force now is told to whoever asked for the notice, beside it and never in it.
 A notice that names fresh approvals is remembered only after it was composed; where that cannot be written, the next one
 names them again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from ruleproof.core.approval import newly_approved
 from ruleproof.core.continuation import Chapter, continuation_notice
 from ruleproof.core.corerules import Block, OverBudget, compose
+from ruleproof.core.problems import Problem
+from ruleproof.core.proposal import Proposal
+from ruleproof.core.rulecheck import out_of_force
 from ruleproof.engine.desk import Desk
 from ruleproof.errors import RuleproofError
 
@@ -24,11 +28,19 @@ class Notice:
     text: str
     block: Block | None
     fresh: tuple[str, ...]
+    shown: tuple[tuple[str, str], ...] = ()
+    """(id, digest) of the rules in the block."""
+    absent: tuple[Problem, ...] = ()
+    """Why rules that were approved here do not stand in it."""
 
 
 def core_rules(desk: Desk) -> Block | None:
     """The CORE RULES block; None where no rule is in force. Raises Refused, with figures, over the budget."""
-    made = compose(desk.in_force(), desk.cap, desk.count)
+    return _block(desk, desk.in_force())
+
+
+def _block(desk: Desk, rules: Sequence[Proposal]) -> Block | None:
+    made = compose(rules, desk.cap, desk.count)
     if isinstance(made, OverBudget):
         raise made.refusal()
     return made
@@ -38,8 +50,9 @@ def compose_notice(
     desk: Desk, title: str, *, handoff: str = "", chapters: Sequence[Chapter] = (), ancestry: str = ""
 ) -> Notice:
     """The notice for a new or compacted session. Raises Refused where the approved rules are over the budget."""
-    block = core_rules(desk)
-    held = {rule for rule, _ in block.per_rule} if block else set()
+    rules = desk.in_force()
+    block = _block(desk, rules)
+    held = {rule.id: rule.digest for rule in rules}
     approvals = desk.decisions.read(desk.key).approvals
     fresh = tuple(rule for rule in newly_approved(approvals, desk.decisions.noticed(desk.key)) if rule in held)
     text = continuation_notice(
@@ -56,4 +69,11 @@ def compose_notice(
         with suppress(RuleproofError, OSError):
             desk.require_writable()
             desk.decisions.mark_noticed(desk.key, [approvals.latest[rule] for rule in sorted(held)])
-    return Notice(text, block, fresh)
+    return Notice(text, block, fresh, tuple(held.items()), _absent(desk, held))
+
+
+def _absent(desk: Desk, held: Collection[str]) -> tuple[Problem, ...]:
+    """Why the block lacks what was approved here; files are read again only where it lacks something."""
+    approvals = desk.decisions.read(desk.key).approvals
+    missing = [rule for rule, fact in approvals.latest.items() if fact.status != "revoked" and rule not in held]
+    return out_of_force(desk.read(missing), approvals.of(missing), desk.disputed()) if missing else ()

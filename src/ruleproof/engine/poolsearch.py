@@ -19,19 +19,22 @@ MAX_SUMMARY = 2_000
 def search(
     desk: Desk,
     text: str,
-    *,
-    agent: bool,
     category: str = "",
     kinds: tuple[str, ...] = (),
+    *,
+    agent: bool,
     limit: int = 50,
     learned: Iterable[Rule] = (),
+    others: Iterable[Document] = (),
 ) -> Found:
-    """The best matches. `agent`: only rules in force here; `learned`: rules of a workspace, found beside pool rules."""
+    """The best matches. `agent`: only rules in force here; `learned`: rules of a workspace, found beside pool rules;
+    `others`: documents of kinds that a host has, such as its archive.
+    """
     approved = desk.in_force()
     documents = [document(rule) for rule in (approved if agent else desk.rules())]
-    documents += [_learned(rule, desk.key) for rule in learned]
+    documents += [*(_learned(rule, desk.key) for rule in learned), *others]
     query = Query(text, desk.key, category, kinds, agent, desk.bonus, limit)
-    return Index(documents).search(query, [rule.id for rule in approved], desk.now().date())
+    return Index(documents, desk.aliases).search(query, [rule.id for rule in approved], desk.now().date())
 
 
 def document(rule: Proposal) -> Document:

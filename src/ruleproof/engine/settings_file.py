@@ -74,8 +74,9 @@ def _allowed(field: FieldInfo) -> str:
         return "one of " + ", ".join(get_args(kind))
     if get_origin(kind) is dict:
         item = get_args(kind)[1]
-        inner = next((part for part in get_args(item) if isinstance(part, FieldInfo)), None)
-        return f"name = {_range(_KINDS[get_args(item)[0]], inner.metadata if inner else ())}"
+        base, *parts = get_args(item) or (item,)
+        inner = next((part for part in parts if isinstance(part, FieldInfo)), None)
+        return f"name = {_range(_KINDS.get(base, 'text'), inner.metadata if inner else ())}"
     return _range(_KINDS.get(kind, "text"), field.metadata)
 
 

@@ -33,7 +33,8 @@ def said(made: Proposed) -> str:
     rule, checked = made.rule, made.checked
     if not made.created:
         return f"{rule.id} says exactly this; nothing was written."
-    parts = [f"{rule.id} is proposed ({checked.tokens} of {checked.cap} tokens). It binds nothing before approval."]
+    parts = [f"{rule.id} is proposed ({checked.tokens} of {checked.cap} tokens)."]
+    parts.append(f"It binds nothing before a person approves it: `ruleproof approve {rule.id}`.")
     if checked.redacted:
         parts.append(f"Redacted before it was written: {', '.join(checked.redacted)}.")
     if checked.near:

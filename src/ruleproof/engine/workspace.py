@@ -19,6 +19,7 @@ from ruleproof.codec.records import (
     attempt_from,
     exposure_from,
     exposure_unit,
+    noticed_from,
     observations_from,
     record_from,
     reported_from,
@@ -158,6 +159,9 @@ class Workspace:
                 exposed = exposure_from(value)
                 if exposed is not None:
                     self.trials.expose(*exposed, exposure_unit(value))
+                noticed = noticed_from(value)
+                if noticed is not None:
+                    self.trials.noticed(*noticed)
                 rule_id = attempt_from(value)
                 if rule_id is not None:
                     self.trials.attempt(rule_id)

@@ -38,8 +38,9 @@ class Toolset:
         trial_sessions: int,
         cases: EvalCases | None = None,
         desk: Callable[[], Desk] | None = None,
+        session: Callable[[], str | None] = lambda: None,
     ) -> None:
-        self._bench = Bench(workspace, rules, trial_sessions, cases or EvalCases(workspace), desk)
+        self._bench = Bench(workspace, rules, trial_sessions, cases or EvalCases(workspace), desk, session)
 
     def names(self) -> tuple[str, ...]:
         """The names of all tools."""

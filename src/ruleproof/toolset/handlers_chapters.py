@@ -18,8 +18,9 @@ FOUND, MOST_FOUND = 10, 50
 
 
 def chapters_rule_propose(bench: Bench, args: ChaptersRulePropose) -> Result:
-    """Write a proposal; the id of the one that says exactly this, where there is one."""
-    draft = Draft(args.category, args.text, "manual", "agent", tuple(args.topics or ()), args.amends or "")
+    """Write a proposal whose source is the session; the id of the one that says exactly this, where there is one."""
+    source = bench.session() or "manual"
+    draft = Draft(args.category, args.text, source, "agent", tuple(args.topics or ()), args.amends or "")
     made = propose(_desk(bench), draft)
     return {
         "id": made.rule.id,

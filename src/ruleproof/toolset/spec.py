@@ -42,6 +42,8 @@ class Bench:
     cases: EvalCases
     desk: Callable[[], Desk] | None = None
     """The pool rules of the project; None: this host has none."""
+    session: Callable[[], str | None] = lambda: None
+    """The session in whose turn a tool is called, where that is known."""
 
 
 @dataclass(frozen=True, slots=True)

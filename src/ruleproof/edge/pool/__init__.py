@@ -8,7 +8,7 @@ published stays here and is named. Import this package only where somebody syncs
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +29,7 @@ from ruleproof.edge.pool.store import GitStore, blob_sha
 from ruleproof.errors import NotFound, StoreError
 
 _Cache = dict[str, list[str]]
+Facts = Callable[[], Mapping[str, bytes]]
 MAX_TRIES = 8
 WAIT_S = 120.0
 """How long a pass waits for another one of this user."""
@@ -77,14 +78,15 @@ class Pool:
         self._store = store
         self._harness = component(harness, "harness")
 
-    def sync(self, remote: Remote, facts: Mapping[str, bytes], now: int) -> SyncReport:
-        """One pass. `facts`: project -> the ledger to publish as a copy; `now`: seconds since 1970, UTC.
+    def sync(self, remote: Remote, facts: Facts, now: int) -> SyncReport:
+        """One pass. `facts`: project -> the ledger to publish as a copy, asked for once this pass has its turn, so that
+        one which waited never publishes less than the one before it; `now`: seconds since 1970, UTC.
 
         Never raises for what the pool holds or for a pool that cannot be reached; raises StoreError when this machine's
         own disk refuses.
         """
         with self._writing() as git:
-            report = self._pass(git, remote, facts, now)
+            report = self._pass(git, remote, facts(), now)
         return replace(report, code="rejected") if report.code == "moved" else report
 
     @contextmanager

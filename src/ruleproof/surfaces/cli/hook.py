@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ruleproof.surfaces.cli.governing import governed
+from ruleproof.surfaces.cli.opening import opened
 from ruleproof.surfaces.cli.output import Reply
 from ruleproof.surfaces.cli.verb import verb
+
+if TYPE_CHECKING:
+    from ruleproof.engine.notice import Notice
+    from ruleproof.governance import Governance
+
+log = logging.getLogger("ruleproof")
 
 
 @verb("ruleproof hook claude-code", "ruleproof hook claude-code < event.json")
@@ -18,17 +27,37 @@ def hook(host: Annotated[Literal["claude-code"], typer.Argument(help="Which host
     """Print the notice for a session of a host.
 
     So the approved rules are there again after a compaction. Where no rule is in force it prints nothing at all; over
-    the budget it says so on standard error and prints nothing.
+    the budget it says so on standard error and prints nothing. Where there is a workspace, it records which rules the
+    session was shown.
     """
-    made = governed().notice(f"Session ({_source()})")
-    return Reply({"host": host, "text": made.text if made.block else ""}, made.text if made.block else "")
+    event, governance = _event(), governed()
+    source = event.get("source")
+    known = source if source in ("startup", "resume", "clear", "compact") else "startup"
+    made = governance.notice(f"Session ({known})")
+    notes = tuple(f"Not in the notice: {problem}" for problem in made.absent)
+    session = event.get("session_id")
+    if made.block and isinstance(session, str) and session:
+        _record(governance, made, session)
+    text = made.text if made.block else ""
+    data = {"host": host, "text": text, "absent": [problem.as_json() for problem in made.absent]}
+    return Reply(data, text, notes=notes)
 
 
-def _source() -> str:
-    """Why the host calls, as it says on standard input; `startup` where it says nothing that we know."""
+def _event() -> Mapping[str, object]:
+    """What the host says on standard input; nothing where that is not understood."""
     try:
         value = json.loads(sys.stdin.read() or "{}") if not sys.stdin.isatty() else {}
     except (ValueError, RecursionError):
         value = {}
-    source = value.get("source") if isinstance(value, dict) else None
-    return source if source in ("startup", "resume", "clear", "compact") else "startup"
+    return value if isinstance(value, dict) else {}
+
+
+def _record(governance: Governance, made: Notice, session: str) -> None:
+    """Remember what the session was shown, where there is a workspace; a notice never fails because of that."""
+    if not governance.config.root.is_dir():
+        return
+    try:
+        with opened() as harness:
+            harness.noticed(made, session)
+    except Exception as error:
+        log.warning("what the session was shown could not be recorded: %s", error)

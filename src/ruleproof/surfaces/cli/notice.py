@@ -24,7 +24,8 @@ def notice(
     """Print the notice that a session begins with.
 
     For a new or a compacted session. It holds, word for word, the pool rules that you approved on this machine, and
-    nothing of any other. Over the budget it refuses, says what each rule costs, and writes nothing.
+    nothing of any other. Over the budget it refuses, says what each rule costs, and writes nothing. What you approved
+    and what is not in force now (its file changed, say) is named on standard error.
     """
     from ruleproof.edge import fs
 
@@ -35,8 +36,10 @@ def notice(
         "rules": [rule for rule, _ in made.block.per_rule] if made.block else [],
         "tokens": tokens,
         "newly_approved": list(made.fresh),
+        "absent": [problem.as_json() for problem in made.absent],
     }
+    notes = tuple(f"Not in the notice: {problem}" for problem in made.absent)
     if to is None:
-        return Reply(data, made.text)
+        return Reply(data, made.text, notes=notes)
     fs.write_atomic(to, made.text.encode("utf-8", "replace") + b"\n")
-    return Reply({**data, "file": str(to)}, f"Written to {to}.")
+    return Reply({**data, "file": str(to)}, f"Written to {to}.", notes=notes)

@@ -178,22 +178,32 @@ def status(rule_id: Id) -> Reply:
 def dead() -> Reply:
     """List live rules that no recorded context ever held.
 
-    Only contexts that were composed for a session, or before its turn, are known.
+    Only contexts that were composed for a session, or before its turn, are known. Approved pool rules are looked for
+    in the notices that sessions were given.
     """
-    from ruleproof.engine.dead import dead_rules
+    from ruleproof.engine.dead import dead_pool_rules, dead_rules
 
     with opened() as harness:
         found = dead_rules(harness.workspace)
-        sessions = harness.workspace.trials.exposed_sessions
-    data = {"sessions": sessions, "dead": [{"rule_id": one.rule.id, "why": one.why} for one in found]}
+        trials = harness.workspace.trials
+        sessions = trials.exposed_sessions
+        unseen = dead_pool_rules(trials, harness.governance.approved) if trials.noticed_sessions else ()
+    notes = (f"In none of {trials.noticed_sessions:,} recorded notices: {', '.join(unseen)}.",) if unseen else ()
+    data = {
+        "sessions": sessions,
+        "dead": [{"rule_id": one.rule.id, "why": one.why} for one in found],
+        "notices": trials.noticed_sessions,
+        "dead_pool_rules": list(unseen),
+    }
     if not sessions:
         said = "No context was recorded yet, so nothing is known: give `system_context` a session_id."
-        return Reply(data, paragraph(said), Exit.UNCHECKED)
+        return Reply(data, paragraph(said), Exit.UNCHECKED, notes=notes)
     if not found:
-        return Reply(data, paragraph(f"Every live rule was shown in at least one of {sessions:,} sessions."))
+        said = f"Every live rule was shown in at least one of {sessions:,} sessions."
+        return Reply(data, paragraph(said), notes=notes)
     rows = [(one.rule.id, one.rule.status, one.why, one.rule.rule) for one in found]
     head = paragraph(f"{len(found)} live rules were never shown in {sessions:,} recorded sessions.")
-    return Reply(data, f"{head}\n\n{table(('rule', 'status', 'why', 'text'), rows)}")
+    return Reply(data, f"{head}\n\n{table(('rule', 'status', 'why', 'text'), rows)}", notes=notes)
 
 
 COMMANDS: tuple[tuple[str, Verb], ...] = (
