@@ -86,7 +86,7 @@ class Harness:
             config.rule_trial_min_sessions,
             self.evalset,
             lambda: self.governance.desk,
-            _now.get,
+            _session_now,
         )
         self._projection = Projection(self.workspace, self.composer)
         evaluate = evaluator or TraceEvaluator(thresholds=config.threshold, weights=config.signal_weights)
@@ -187,7 +187,7 @@ class Harness:
 
     def noticed(self, notice: Notice, session_id: str | None = None) -> None:
         """The session was given this notice: record which pool rules it was shown. Never raises."""
-        session_id = session_id or _now.get()
+        session_id = session_id or _session_now()
         if session_id is not None and REPLAYING.get() is None:
             self._quietly(self._exposures.noticed, dict(notice.shown), session_id)
 
