@@ -201,9 +201,12 @@ class Governance:
         wanted = category, tuple(kinds)
         return search_rules(self.desk, text, *wanted, agent=False, limit=limit, learned=learned, others=others)
 
-    def command(self, line: str) -> str:
-        """What a person's `/chapters-rule` line did, in words for that person. It approves and revokes nothing."""
-        return run_command(self.desk, line)
+    def command(self, line: str, *, texts: bool = True) -> str:
+        """What a person's `/chapters-rule` line did, in words for that person. It approves and revokes nothing.
+
+        `texts`: False where the answer may get into a prompt; then it holds no byte of a rule file.
+        """
+        return run_command(self.desk, line, texts=texts)
 
     # --- the pool --------------------------------------------------------------------------------------------------
 

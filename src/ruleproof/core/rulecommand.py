@@ -11,9 +11,9 @@ from typing import Literal
 from ruleproof.core.ids import shown
 from ruleproof.errors import Refused
 
+NAME = "chapters-rule"
 USAGE = (
-    "Usage: /chapters-rule "
-    'add <category> "<text>" | list [--proposed|--all] [--category <c>] | approve <id> | revoke <id>'
+    f'Usage: /{NAME} add <category> "<text>" | list [--proposed|--all] [--category <c>] | approve <id> | revoke <id>'
 )
 _QUOTES = (('"', '"'), ("'", "'"), ("“", "”"))
 
@@ -46,7 +46,7 @@ Asked = Add | Listing | Decide
 
 def parse_command(line: str) -> Asked:
     """What `line` asks; a leading `/chapters-rule` may stand there. Raises Refused, with the usage, otherwise."""
-    words = line.strip().removeprefix("/chapters-rule").strip().split(maxsplit=1)
+    words = line.strip().removeprefix(f"/{NAME}").strip().split(maxsplit=1)
     verb, rest = (*words, "", "")[:2]
     if verb == "add":
         return _add(rest)

@@ -1,5 +1,6 @@
 """`/chapters-rule` for hosts that have slash commands: propose and list. It decides nothing, since a line of text shows
-no person; the answer is for a person to read, because a list names rules that nobody approved.
+no person. The answer is for a person to read, because a list names rules that nobody approved; where it may get into a
+prompt it holds no byte of their files.
 """
 
 from __future__ import annotations
@@ -12,15 +13,23 @@ from ruleproof.engine.desk import Desk
 from ruleproof.engine.propose import Proposed, propose
 from ruleproof.errors import Refused
 
+MAX_ID = 48
+"""A writer chooses the first part of an id: a longer one could be a sentence."""
 
-def run_command(desk: Desk, line: str) -> str:
-    """What `line` asked, as lines for a person. Raises Refused, with the usage, for what is not understood."""
+
+def run_command(desk: Desk, line: str, *, texts: bool = True) -> str:
+    """What `line` asked, as lines for a person. `texts`: whether the lines may hold what rule files say.
+
+    Raises Refused, with the usage, for what is not understood.
+    """
     asked = parse_command(line)
     if isinstance(asked, Add):
         return said(propose(desk, Draft(asked.category, asked.text)))
     if isinstance(asked, Listing):
         rows = review(desk, asked)
-        return "\n".join(map(listed, rows)) if rows else "No pool rule to show."
+        lines = [listed(row) if texts else numbered(row) for row in rows]
+        more = () if texts else ("`ruleproof review` in a terminal shows the texts.",)
+        return "\n".join([*lines, *more]) if rows else "No pool rule to show."
     rule = desk.rule_id(asked.rule)
     raise Refused(
         f"{asked.verb} needs a person at a terminal; nothing was changed.",
@@ -50,3 +59,9 @@ def listed(row: Row) -> str:
         f"{row.id} [{row.standing}] ({row.category}) {row.title}"
         f" | {row.digest}, {row.tokens} tokens, evidence {row.evidence} | {row.provenance}"
     )
+
+
+def numbered(row: Row) -> str:
+    """One rule in one line without a byte of its file: which it is, where it stands, how long it is."""
+    name = row.id if len(row.id) <= MAX_ID else "(an id too long to be shown)"
+    return f"{name} [{row.standing}] {row.digest}, {row.tokens} tokens"

@@ -1,4 +1,4 @@
-"""`ruleproof hook`: what a host calls when a session starts, is resumed, cleared or compacted."""
+"""`ruleproof hook`: what a host calls when a session starts or is compacted, and when a person types /chapters-rule."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ruleproof.errors import RuleproofError
 from ruleproof.surfaces.cli.governing import governed
 from ruleproof.surfaces.cli.opening import opened
 from ruleproof.surfaces.cli.output import Reply
@@ -28,9 +29,12 @@ def hook(host: Annotated[Literal["claude-code"], typer.Argument(help="Which host
 
     So the approved rules are there again after a compaction. Where no rule is in force it prints nothing at all; over
     the budget it says so on standard error and prints nothing. Where there is a workspace, it records which rules the
-    session was shown.
+    session was shown. A typed /chapters-rule is answered here, too, and kept from the prompt.
     """
     event, governance = _event(), governed()
+    if event.get("hook_event_name") == "UserPromptExpansion":
+        said = _answer(governance, event)
+        return Reply({"host": host, **said}, json.dumps(said) if said else "")
     source = event.get("source")
     known = source if source in ("startup", "resume", "clear", "compact") else "startup"
     made = governance.notice(f"Session ({known})")
@@ -41,6 +45,20 @@ def hook(host: Annotated[Literal["claude-code"], typer.Argument(help="Which host
     text = made.text if made.block else ""
     data = {"host": host, "text": text, "absent": [problem.as_json() for problem in made.absent]}
     return Reply(data, text, notes=notes)
+
+
+def _answer(governance: Governance, event: Mapping[str, object]) -> dict[str, object]:
+    """What the host is told about a typed command: that it is done, and what the person is shown; {} if not ours."""
+    from ruleproof.core.rulecommand import NAME
+
+    if event.get("command_name") != NAME:
+        return {}
+    typed = event.get("command_args")
+    try:
+        reason = governance.command(typed if isinstance(typed, str) else "", texts=False)
+    except RuleproofError as error:
+        reason = f"{error.message} {error.hint}".strip()
+    return {"decision": "block", "reason": reason}
 
 
 def _event() -> Mapping[str, object]:
