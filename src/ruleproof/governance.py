@@ -43,6 +43,9 @@ from ruleproof.edge.userstate import (
     require_lasting,
     require_private,
 )
+from ruleproof.engine.add_rule import Added
+from ruleproof.engine.adopt import adopt as adopt_rule
+from ruleproof.engine.adopt import on_trial
 from ruleproof.engine.approve import Showing, make_token, review, show
 from ruleproof.engine.approve import approve as approve_rule
 from ruleproof.engine.approve import revoke as revoke_rule
@@ -51,6 +54,7 @@ from ruleproof.engine.notice import Notice, compose_notice
 from ruleproof.engine.poolsearch import search as search_rules
 from ruleproof.engine.propose import Proposed
 from ruleproof.engine.propose import propose as propose_rule
+from ruleproof.engine.rules import Rules
 from ruleproof.engine.share import learned as learned_draft
 from ruleproof.engine.slashcommand import run_command
 from ruleproof.errors import Refused, RuleproofError
@@ -319,6 +323,25 @@ class Governance:
     def revoke(self, typed: str, decision: Decision, *, secret: str = "") -> CurationFact:
         """Take the rule out of force here."""
         return revoke_rule(self.desk, self.desk.rule_id(typed), decision, secret=secret)
+
+    def adopt(
+        self,
+        rules: Rules,
+        typed: str,
+        decision: Decision,
+        *,
+        metric: str | None = None,
+        tags: Sequence[str] = (),
+        again: bool = False,
+    ) -> Added:
+        """Put the rule on trial as a candidate of the workspace of `rules`; `decision` as on approving."""
+        rule = self.desk.rule_id(typed)
+        return adopt_rule(self.desk, rules, rule, decision, metric=metric, tags=tags, again=again)
+
+    def adopted_in_force(self, candidates: Iterable[Rule]) -> tuple[Problem, ...]:
+        """Those of `candidates` whose shared rule was approved after it was adopted."""
+        adopted = [rule for rule in candidates if rule.pool]
+        return on_trial(adopted, {rule.id for rule in self.approved()}) if adopted else ()
 
     def export_approvals(self) -> str:
         """The last decision about each rule, one a line: what an operator mounts on another machine."""

@@ -152,6 +152,7 @@ LINES: tuple[tuple[str, ...], ...] = (
     ("rules", "add", "Check the 運賃 first."),
     ("rules", "retire", "r-0123456789", "--reason", "予約"),
     ("rules", "accept", "r-0123456789"),
+    ("rules", "adopt", "hA/001"),
     ("rules", "status", "r-0123456789"),
     ("rules", "dead"),
     ("forecast", "r-0123456789"),

@@ -22,7 +22,7 @@ from ruleproof.core.trial import Baseline, Exposure, Observation, Policy, Told, 
 _RULE_KEYS = frozenset(
     (
         *("id", "created_at", "rule", "rationale", "source_notice_id", "metric", "status", "tags", "trial"),
-        *("held", "paused", "event", "reason", "at", "author"),
+        *("held", "paused", "event", "reason", "at", "author", "pool"),
     ),
 )
 _TRIAL_KEYS = frozenset(
@@ -33,7 +33,7 @@ _TRIAL_KEYS = frozenset(
     ),
 )
 _EXPOSURES = frozenset(get_args(Exposure))
-_TEXT_KEYS = ("created_at", "rationale", "source_notice_id", "metric", "event", "reason", "at", "author")
+_TEXT_KEYS = ("created_at", "rationale", "source_notice_id", "metric", "event", "reason", "at", "author", "pool")
 _NOT_ASKED = cast("Mapping[str, Uncounted]", NOTHING)
 """Which sessions did not count is asked of the fold, never stored."""
 _TEXT, _TEXT_OR_NULL = {str}, {str, type(None)}
@@ -73,13 +73,13 @@ def _rule_from(value: Mapping[str, object], where: str) -> Rule | Problem:
         return Problem("wrong-type", f"rule {rule_id}: {key} is not text; the record has no effect", where)
     if trial is not None and not isinstance(trial, dict):
         return Problem("wrong-type", f"rule {rule_id}: trial is not an object; the record has no effect", where)
-    created_at, rationale, source_notice_id, metric, event, reason, at, author = cast("list[str | None]", texts_of)
+    created_at, rationale, source, metric, event, reason, at, author, pool = cast("list[str | None]", texts_of)
     return Rule(  # by position: by keyword it takes twice as long, and a big store opens record by record
         cast(str, rule_id),
         created_at or "",
         rule_text,
         rationale or "",
-        source_notice_id,
+        source,
         metric,
         status if status in STATUSES else "unknown",
         _shared(tuple(tags)),
@@ -91,6 +91,7 @@ def _rule_from(value: Mapping[str, object], where: str) -> Rule | Problem:
         at or "",
         author or "",
         NOTHING if value.keys() <= _RULE_KEYS else {k: v for k, v in value.items() if k not in _RULE_KEYS},
+        pool or "",
     )
 
 
@@ -124,6 +125,7 @@ def rule_to(rule: Rule) -> dict[str, object]:
         ("reason", rule.reason),
         ("at", rule.at),
         ("author", rule.author),
+        ("pool", rule.pool),
     ):
         if value:
             record[key] = value

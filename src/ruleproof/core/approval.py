@@ -32,6 +32,7 @@ SHORT = 12
 """Hex digits of a digest that are shown to a person; they type at least `MIN_TYPED` of them."""
 MIN_TYPED = 8
 TOKEN_HOURS = 24
+TOKEN_VERBS = ("approve", "revoke")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 AGENT_VARIABLES = (
@@ -147,7 +148,13 @@ def fold(facts: Iterable[CurationFact]) -> Approvals:
 
 def approve(proposal: Proposal, decision: Decision, *, at: str, disputed: Collection[str] = ()) -> CurationFact:
     """The fact that puts `proposal` in force here; raises Refused where a check fails. `at`: ISO-8601, UTC."""
-    require_person(decision, "approve")
+    require_seen(proposal, decision, "approve", disputed)
+    return CurationFact(proposal.id, proposal.digest, "core", at)
+
+
+def require_seen(proposal: Proposal, decision: Decision, verb: str, disputed: Collection[str] = ()) -> None:
+    """Raises Refused unless a person is there who saw this very file, and all of it."""
+    require_person(decision, verb)
     _require_same(proposal, decision)
     if not proposal.intact:
         raise Refused(
@@ -160,7 +167,6 @@ def approve(proposal: Proposal, decision: Decision, *, at: str, disputed: Collec
             f"{proposal.id}: the pool now offers another text under this number than was first seen here.",
             hint="Accept or refuse the offered file first; `ruleproof doctor` shows both digests.",
         )
-    return CurationFact(proposal.id, proposal.digest, "core", at)
 
 
 def revoke(rule: str, approvals: Approvals, decision: Decision, *, at: str, digest: str = "") -> CurationFact:
@@ -176,10 +182,10 @@ def revoke(rule: str, approvals: Approvals, decision: Decision, *, at: str, dige
 def require_person(decision: Decision, verb: str) -> None:
     """Raises Refused unless a person is there: a terminal or a page that no agent drives, or a one-time token."""
     if decision.presence == "none":
-        raise Refused(
-            f"{verb} needs a person: there is no interactive terminal.",
-            hint=f"Run it in a terminal, or bring a one-time token from `ruleproof {verb} --token` ({TOKEN_HOURS} h).",
-        )
+        hint = "Run it in a terminal."
+        if verb in TOKEN_VERBS:
+            hint = f"Run it in a terminal, or bring a one-time token from `ruleproof {verb} --token` ({TOKEN_HOURS} h)."
+        raise Refused(f"{verb} needs a person: there is no interactive terminal.", hint=hint)
     if decision.agent_signs and decision.presence != "token":
         raise Refused(
             f"{verb} needs a person, and an agent seems to drive this terminal: {', '.join(decision.agent_signs)}.",

@@ -48,6 +48,8 @@ class Rule:
     """`agent` or `person`; empty where an older system wrote it."""
     extra: Mapping[str, object] = field(default_factory=lambda: NOTHING)
     """Fields of this record that we do not know; kept and written back."""
+    pool: str = ""
+    """`<pool rule id>@<SHA-256 of its file>`: the shared rule that a person put on trial here; empty: none."""
 
     @property
     def live(self) -> bool:

@@ -39,6 +39,8 @@ class Draft:
     tags: Sequence[str] = ()
     author: Author = "person"
     again: bool = False
+    pool: str = ""
+    """The shared rule that the text comes from, see `Rule.pool`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,7 @@ def add_rule(workspace: Workspace, draft: Draft, limits: Limits, session: str | 
             trial=_start(workspace, metric, plan.at, birth, text, limits) if limits.validation else None,
             held=limits.hold and draft.author == "agent",
             author=draft.author,
+            pool=draft.pool,
         )
         details = {"again": rejected.id} if rejected is not None else {}
         rule = plan.rule(rule, "rule_add", **details)

@@ -67,6 +67,11 @@ class Rules:
         """Like `add`, and says whether the rule is new and what was redacted."""
         return add_rule(self._workspace, draft, self._limits, self._session())
 
+    @property
+    def validating(self) -> bool:
+        """Whether a rule that is added now is on trial."""
+        return self._limits.validation
+
     def retire(self, rule_id: str, *, reason: str = "", author: Author = "person") -> Rule:
         """Retire a live rule. Raises NotFound or Refused."""
         return change_rule.retire(self._workspace, rule_id, reason, author)

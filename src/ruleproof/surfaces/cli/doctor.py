@@ -42,7 +42,11 @@ def doctor(
             distrust=trust.reason,
             tracked=trust.tracked,
         )
-        problems = (*problems, *governance.examine(repair=repair))
+        problems = (
+            *problems,
+            *governance.examine(repair=repair),
+            *governance.adopted_in_force(harness.rules.candidates()),
+        )
     bad = any(problem.severity != "info" for problem in problems)
     data = {"problems": [problem.as_json() for problem in problems], "mended": list(mended)}
     return Reply(data, _text(mended, problems), Exit.PROBLEMS if bad else Exit.DONE)

@@ -1,4 +1,4 @@
-"""`ruleproof rules`: list, show, search, add, retire, accept, and how a rule's trial stands."""
+"""`ruleproof rules`: list, show, search, add, retire, accept, adopt, and how a rule's trial stands."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from ruleproof.core import ids
 from ruleproof.core.text import one_line
+from ruleproof.surfaces.cli.adopt import adopt
 from ruleproof.surfaces.cli.exits import Exit
 from ruleproof.surfaces.cli.layout import cut, facts, paragraph, table
 from ruleproof.surfaces.cli.opening import distrust, opened
@@ -30,7 +31,7 @@ WithStatus = Annotated[Status | None, typer.Option("--status", help="Only rules 
 
 @verb("ruleproof rules", "ruleproof rules --all")
 def rules(ctx: typer.Context, all_: All = False, status: WithStatus = None) -> Reply | None:
-    """List, show, search, add, retire or accept rules.
+    """List, show, search, add, retire, accept or adopt rules.
 
     Without a command it lists the live ones.
     """
@@ -79,6 +80,7 @@ def show(rule_id: Id) -> Reply:
             ("tags", ", ".join(rule.tags) or "none: it is global and stands in every context"),
             ("added", f"{rule.created_at} by {rule.author or 'somebody'}"),
             ("notice", rule.source_notice_id),
+            ("from the pool", rule.pool or None),
             ("reason", rule.reason or None),
             ("evidence", harness.evidence.line(rule) or None),
             ("since then", "not monitored: it is withheld from nobody" if rule.status == "active" else None),
@@ -213,6 +215,7 @@ COMMANDS: tuple[tuple[str, Verb], ...] = (
     ("add", add),
     ("retire", retire),
     ("accept", accept),
+    ("adopt", adopt),
     ("status", status),
     ("dead", dead),
 )
