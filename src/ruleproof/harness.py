@@ -13,7 +13,7 @@ import contextlib
 import logging
 import threading
 import weakref
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
@@ -87,6 +87,7 @@ class Harness:
             self.evalset,
             lambda: self.governance.desk,
             _session_now,
+            self._told,
         )
         self._projection = Projection(self.workspace, self.composer)
         evaluate = evaluator or TraceEvaluator(thresholds=config.threshold, weights=config.signal_weights)
@@ -167,6 +168,11 @@ class Harness:
             log.warning("%s", warning)
         self._exposures.saw(made, session_id, task_id)
         return made
+
+    def _told(self, rules: Iterable[str]) -> None:
+        session_id = _session_now()
+        if session_id is not None and REPLAYING.get() is None:
+            self._exposures.read(session_id, rules)
 
     def command(self, line: str) -> str:
         """What a person's `/chapters-rule` line did, in words for that person. It approves and revokes nothing."""

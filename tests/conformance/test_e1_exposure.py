@@ -150,3 +150,49 @@ def test_e7_a_trial_goes_on_where_it_stopped(open_harness: Open) -> None:
     for number in range(3):
         see(again, f"s{number}", 0.9, "m")
     assert again.rules.trial(rule.id).observed == ("s0", "s1", "s2")
+
+
+def test_e1_a_rule_that_the_agent_only_read_through_a_tool_is_no_evidence_and_is_said_to_be_read(
+    open_harness: Open, log: Log
+) -> None:
+    harness = open_harness()
+    harness.system_context()  # nothing is in force yet
+    rule, other = harness.rules.add("Ask first.", metric="m"), harness.rules.add("Book later.", metric="m")
+    with harness.turn("a"):
+        assert harness.toolset.call_sync("harness_rules_search", {"query": "ask"})["rules"]
+    harness.report("a", {"m": 0.9})
+    assert harness.rules.trial(rule.id).uncounted == {"a": "only read"}
+    assert harness.rules.trial(other.id).uncounted == {"a": "unknown exposure"}
+    assert [record["rules"] for record in log("trials.jsonl") if record["kind"] == "exposure"] == [{rule.id: "read"}]
+    status = harness.toolset.call_sync("harness_rule_status", {"rule_id": rule.id})
+    assert status["exposure"]["read"] == 1
+
+
+@pytest.mark.parametrize("first", ["read", "compose"])
+def test_e1_what_a_context_held_outranks_what_was_read(harness: Harness, first: str) -> None:
+    rule = harness.rules.add("One.", metric="m")
+    with harness.turn("a"):
+        if first == "compose":
+            harness.system_context()
+        harness.toolset.call_sync("harness_rules_list", {})
+        harness.system_context()
+    harness.report("a", {"m": 0.9})
+    assert harness.rules.trial(rule.id).exposures == {"a": "shown"}
+
+
+def test_e1_a_withheld_rule_that_was_read_stays_in_its_arm(open_harness: Open) -> None:
+    harness = open_harness(rule_trial_policy="anytime", rule_holdout=0.5)
+    rule = harness.rules.add("One.", metric="m")
+    session = next(name for name in map(str, range(99)) if rule.trial and rule.trial.arm(name) == "withheld")
+    with harness.turn(session):
+        harness.system_context()
+        harness.toolset.call_sync("harness_rule_status", {"rule_id": rule.id})
+    harness.report(session, {"m": 0.9})
+    assert harness.rules.trial(rule.id).exposures == {session: "withheld"}
+
+
+def test_e1_outside_of_a_turn_nobody_is_said_to_have_read(harness: Harness, log: Log) -> None:
+    harness.rules.add("One.", metric="m")
+    harness.toolset.call_sync("harness_rules_list", {})
+    harness.report("a", {"m": 0.9})
+    assert all(record["kind"] != "exposure" for record in log("trials.jsonl"))

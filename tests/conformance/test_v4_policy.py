@@ -182,6 +182,20 @@ def test_v4_paired_a_real_effect_is_found_over_rounds_that_add_up(open_harness: 
     assert len([record for record in log("trials.jsonl") if record["kind"] == "replay"]) == count
 
 
+def test_v9_a_running_paired_trial_says_what_it_has_seen_and_how_many_pairs_are_missing(open_harness: Open) -> None:
+    harness = paired(open_harness, Agent(0.1, noise=0.12))
+    rule = candidate(harness)
+    assert harness.rules.evidence(rule.id).get("policy") != "paired"
+    verdict = round_of(harness)
+    assert verdict.outcome == "pending"
+    for reader in (harness, open_harness(replay_policy="paired")):
+        found = reader.rules.evidence(rule.id)
+        assert {**verdict.details, **found} == found, "as its verdict says it, in another process too"
+        assert (found["decision"], found["rounds"], found["pairs"]) == ("not_yet", 1, 15)
+        note = reader.toolset.call_sync("harness_rule_status", {"rule_id": rule.id})["evidence_note"]
+        assert "15 pairs of replays" in note and "more pairs at this effect" in note
+
+
 def test_v4_paired_both_arms_run_side_by_side_and_the_first_takes_turns(open_harness: Open) -> None:
     agent = Agent(0.0)
     harness = paired(open_harness, agent, replay_repeats=2)

@@ -238,7 +238,7 @@ def test_the_status_counts_what_counted_and_names_what_did_not(place: Any) -> No
         "s-3": "withheld", "s-4": "unknown exposure", "s-5": "no score", "s-0": "birth session",
     }  # fmt: skip
     assert answer["uncounted_sessions"] == 4
-    assert answer["exposure"] == {"shown": 1, "assumed": 1, "withheld": 1, "unknown": 1, "unrecorded": 0}
+    assert answer["exposure"] == {"shown": 1, "assumed": 1, "withheld": 1, "read": 0, "unknown": 1, "unrecorded": 0}
     assert answer["rule"]["trial"]["observed_sessions"] == ["s-1", "s-2"], "the record shows the trial as of now"
     assert "1 of 2 sessions alerted" in answer["evidence_note"] and "1 of 1 sessions" in answer["evidence_note"]
 
@@ -292,7 +292,7 @@ def test_the_note_says_how_weak_a_few_sessions_are(counts: tuple[int, int, int, 
 def test_a_foreign_baseline_of_more_breaches_than_sessions_breaks_nothing() -> None:
     trial = TrialState(Baseline(9, 3), observed=("s-1",), breached=())
     assert evidence_note(trial).endswith("Evidence: none.")
-    assert exposures(trial) == {"shown": 0, "assumed": 0, "withheld": 0, "unknown": 0, "unrecorded": 1}
+    assert exposures(trial) == {"shown": 0, "assumed": 0, "withheld": 0, "read": 0, "unknown": 0, "unrecorded": 1}
 
 
 # --- search and list -------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ class Round:
     """One round as it was recorded."""
 
     rule_id: str
+    target: str
     cases: tuple[CaseRound, ...]
     sessions: tuple[str, ...]
 
@@ -48,10 +49,16 @@ def round_to(
     }
 
 
+def replayed_rule(value: Mapping[str, object]) -> str | None:
+    """The rule of a round's record; None for anything else."""
+    rule_id = value.get("rule")
+    return rule_id if value.get("kind") == KIND and isinstance(rule_id, str) else None
+
+
 def round_from(value: Mapping[str, object]) -> Round | None:
     """The round of a record; None for anything else."""
-    rule_id = value.get("rule")
-    if value.get("kind") != KIND or not isinstance(rule_id, str):
+    rule_id = replayed_rule(value)
+    if rule_id is None:
         return None
     cases, sessions = [], []
     for case in map(mapping, items(value.get("cases"))):
@@ -61,7 +68,7 @@ def round_from(value: Mapping[str, object]) -> Round | None:
             sessions += [text(one.get("session")) for arm in arms for one in arm if one.get("session")]
             treated, control = (tuple(map(_replay_from, arm)) for arm in arms)
             cases.append(CaseRound(text(case.get("case")), kind, treated, control))
-    return Round(rule_id, tuple(cases), tuple(sessions))
+    return Round(rule_id, text(value.get("target")), tuple(cases), tuple(sessions))
 
 
 def _replay_to(one: Replayed) -> dict[str, object]:

@@ -17,10 +17,19 @@ from ruleproof.core.evidence.assignment import assigned, assigned_in_block, plac
 from ruleproof.core.evidence.stream import Arm
 
 Exposure = Literal["shown", "assumed", "withheld", "read", "unknown"]
-"""How far a session saw a rule. `assumed`: a context with the rule was composed without a session id."""
+"""How far a session saw a rule. `assumed`: a context with the rule was composed without a session id; `read`: no
+context held it, but the agent asked a tool for it."""
+RANK: Mapping[Exposure, int] = MappingProxyType({"unknown": 0, "read": 1, "assumed": 2, "withheld": 3, "shown": 4})
+"""Of two exposures of one session the higher one stands: its arm, whatever was read; shown, if it ever was."""
 
 Uncounted = Literal[
-    "no score", "unknown exposure", "birth session", "withheld", "after the window", "place taken by another session"
+    "no score",
+    "unknown exposure",
+    "only read",
+    "birth session",
+    "withheld",
+    "after the window",
+    "place taken by another session",
 ]
 Policy = Literal["fixed", "anytime"]
 _NO_EXPOSURES: Mapping[str, Exposure] = MappingProxyType({})
@@ -149,6 +158,8 @@ class TrialFold:
         self._places: OrderedDict[str, int] = OrderedDict()
         self._told: dict[str, list[Told]] = {}
         self._valued: dict[str, dict[str, bool]] = {}
+        self.rounds: dict[str, list[Mapping[str, object]]] = {}
+        """Rule id -> the records of its paired replays."""
         self.exposed_sessions = 0
         """Sessions of which is known what their contexts held."""
         self.reach: dict[str, Counter[Exposure]] = {}
@@ -206,7 +217,7 @@ class TrialFold:
         known = self._exposed.setdefault(session_id, {})
         for rule, exposure in rules.items():
             before = known.get(rule)
-            if before in ("shown", exposure) or (before == "withheld" and exposure != "shown"):
+            if before is not None and RANK[exposure] <= RANK[before]:
                 continue
             reach = self.reach.setdefault(rule, Counter())
             reach[exposure] += 1
@@ -299,7 +310,9 @@ def why_not(
     if not any(metric in (None, name) for name in metrics):
         return "no score"
     anytime = trial is not None and trial.policy == "anytime"
-    if exposure in ("unknown", "read") or (anytime and exposure == "assumed"):
+    if exposure == "read":
+        return "only read"
+    if exposure == "unknown" or (anytime and exposure == "assumed"):
         return "unknown exposure"
     if anytime:
         return None

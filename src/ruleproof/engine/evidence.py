@@ -7,21 +7,32 @@ from collections.abc import Mapping
 from ruleproof.config import HarnessConfig
 from ruleproof.core.evidence import forward
 from ruleproof.core.evidence.fixed import fixed_evidence
+from ruleproof.core.evidence.replay import ReplayPolicy
 from ruleproof.core.evidence.summary import summary
 from ruleproof.core.rule import Rule
 from ruleproof.core.trial import TrialState
 from ruleproof.engine.anytime import AnytimeTrial, evidence
+from ruleproof.engine.replaytrial import standing
 from ruleproof.engine.workspace import Workspace
 
 
 class Evidence:
-    """The evidence of one workspace. `sessions` and `margin`: the fixed gate's; `anytime`: judges the other policy."""
+    """The evidence of one workspace. `sessions` and `margin`: the fixed gate's; `anytime`: judges the other policy;
+    `replays`: that of replays.
+    """
 
     def __init__(
-        self, workspace: Workspace, *, sessions: int = 5, margin: float = 0.05, anytime: AnytimeTrial | None = None
+        self,
+        workspace: Workspace,
+        *,
+        sessions: int = 5,
+        margin: float = 0.05,
+        anytime: AnytimeTrial | None = None,
+        replays: ReplayPolicy | None = None,
     ) -> None:
         self._workspace, self._sessions, self._margin = workspace, sessions, margin
         self.anytime = anytime or AnytimeTrial(workspace)
+        self._replays = replays or ReplayPolicy()
 
     @classmethod
     def configured(cls, workspace: Workspace, config: HarnessConfig) -> Evidence:
@@ -33,7 +44,8 @@ class Evidence:
             most_sessions=config.rule_trial_most_sessions,
             least_effect=margin,
         )
-        return cls(workspace, sessions=config.rule_trial_min_sessions, margin=margin, anytime=anytime)
+        sessions = config.rule_trial_min_sessions
+        return cls(workspace, sessions=sessions, margin=margin, anytime=anytime, replays=config.replays())
 
     def of(self, rule: Rule) -> Mapping[str, object]:
         """JSON values; empty for a rule that was never on trial."""
@@ -46,6 +58,9 @@ class Evidence:
             return self._now(rule, self._workspace.trial_of(rule))
 
     def _now(self, rule: Rule, trial: TrialState) -> Mapping[str, object]:
+        replayed = standing(self._workspace, rule, self._replays)
+        if replayed:
+            return replayed
         if trial.policy == "fixed":
             judged = forward.judge(rule.id, trial, sessions=self._sessions, margin=self._margin)
             return {**judged.details, **fixed_evidence(trial, self._sessions, self._margin)}

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import TypeVar
 
 from ruleproof.codec.records import exposure_to, noticed_to
 from ruleproof.core import ids
 from ruleproof.core.context import Context
 from ruleproof.core.evidence.assignment import unit_in_task
-from ruleproof.core.trial import Exposure
+from ruleproof.core.trial import RANK, Exposure
 from ruleproof.engine.workspace import Workspace
 
 T = TypeVar("T")
@@ -36,6 +36,7 @@ class Exposures:
         self._mutex = threading.Lock()
         self._sessions: dict[str, dict[str, Exposure]] = {}
         self._tasks: dict[str, dict[str, Exposure]] = {}
+        self._read: dict[str, dict[str, Exposure]] = {}
         self._assumed: dict[str, Exposure] = {}
         self._last: tuple[str, ...] = ()
         self._units: dict[str, str] = {}
@@ -105,9 +106,16 @@ class Exposures:
                 "evidence about the rules on trial; give system_context a session_id, or call it inside a turn"
             )
 
+    def read(self, session_id: str, rules: Iterable[str]) -> None:
+        """The agent was told of these rules by a tool. What of them is on trial is noted."""
+        trials = {rule.id for rule in self._workspace.rulebook.candidates() if rule.trial is not None}
+        with self._mutex:
+            self._read.setdefault(session_id, {}).update(dict.fromkeys(trials.intersection(rules), "read"))
+            _bound(self._read)
+
     def waits(self, session_id: str) -> bool:
         """Whether there is something to write down for the session."""
-        return session_id in self._sessions
+        return session_id in self._sessions or session_id in self._read
 
     def record(self, session_id: str, task_id: str | None) -> None:
         """A turn of the session began or ended: write down what is new about it."""
@@ -119,16 +127,21 @@ class Exposures:
                 certain = dict(self._assumed)
             if task_id is not None and self._in_blocks() and trials.settled(session_id) is None:
                 unit, claimed = self.unit(session_id, task_id) or session_id, True
-        known = trials.exposures(session_id)
-        news = {rule: how for rule, how in certain.items() if _adds(known.get(rule), how)}
+        news = self._news(session_id, certain)
         if news or claimed:
             self._workspace.append_exposure(exposure_to(session_id, news, self._workspace.now(), unit))
 
     def reported(self, session_id: str, task_id: str | None, at: str) -> None:
         """The session is about to be reported: write down what is certain."""
         certain, unit = self._take(session_id, task_id)
-        if certain:
-            self._workspace.append_exposure(exposure_to(session_id, certain, at, unit))
+        news = self._news(session_id, certain or {})
+        if news:
+            self._workspace.append_exposure(exposure_to(session_id, news, at, unit))
+
+    def _news(self, session_id: str, certain: Mapping[str, Exposure]) -> dict[str, Exposure]:
+        """What of that, and of what the agent read, is not on record yet."""
+        known, read = self._workspace.trials.exposures(session_id), self._read.pop(session_id, {})
+        return {rule: how for rule, how in {**read, **certain}.items() if RANK[how] > RANK[known.get(rule, "unknown")]}
 
     def noticed(self, rules: Mapping[str, str], session_id: str) -> None:
         """The session was given a notice with these pool rules (id -> digest); of an untrusted workspace's nothing
@@ -158,10 +171,6 @@ def _note(table: dict[str, dict[str, Exposure]], key: str, made: Context) -> Non
     held.update(dict.fromkeys(made.rules, "shown"))
     held.update(dict.fromkeys(made.withheld, "withheld"))
     _bound(table)
-
-
-def _adds(known: Exposure | None, how: Exposure) -> bool:
-    return known != how and known != "shown" and not (known == "withheld" and how == "assumed")
 
 
 def _bound(table: dict[str, T]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from ruleproof.codec.jsonl import decode_line
 from ruleproof.codec.records import attempt_to
 from ruleproof.codec.replayrounds import Round, round_from, round_to
 from ruleproof.core.context import Context
@@ -67,9 +66,7 @@ class ReplayValidator:
         self, rule: Rule, target: str, cases: Sequence[EvalCase], contexts: tuple[Context, Context]
     ) -> Verdict:
         past = rounds_of(self._workspace, rule.id)
-        state = PairedState(PairedPolicy(most_pairs=self._policy.max_pairs), target)
-        for case in (case for one in past for case in one.cases):
-            state.add(case)
+        state = _folded(past, target, self._policy)
         level = level_of(self._workspace.rulebook, rule, self._policy.alpha)
         if state.pairs >= self._policy.max_pairs:
             return _verdict(rule.id, target, state.verdict(level), len(past))
@@ -112,18 +109,32 @@ class ReplayValidator:
 
 def rounds_of(workspace: Workspace, rule_id: str) -> list[Round]:
     """The recorded rounds of paired replays of one rule, oldest first."""
-    quoted = f'"{rule_id}"'.encode()
-    found = []
-    for raw in workspace.ports.trials.content().split(b"\n"):
-        value = decode_line(raw, "trials.jsonl") if quoted in raw and b'"replay"' in raw else None
-        one = round_from(value) if isinstance(value, dict) else None
-        if one is not None and one.rule_id == rule_id:
-            found.append(one)
-    return found
+    records = workspace.refresh_trials().rounds.get(rule_id, ())
+    return [one for one in map(round_from, records) if one is not None]
+
+
+def standing(workspace: Workspace, rule: Rule, policy: ReplayPolicy) -> dict[str, object]:
+    """What the paired replays of a candidate have shown so far, as its verdict would say it; empty before the first."""
+    past = rounds_of(workspace, rule.id)
+    if not past or not policy.paired:
+        return {}
+    target = past[-1].target
+    state = _folded(past, target, policy)
+    return _details(target, state.verdict(level_of(workspace.rulebook, rule, policy.alpha)), len(past))
+
+
+def _folded(rounds: Sequence[Round], target: str, policy: ReplayPolicy) -> PairedState:
+    state = PairedState(PairedPolicy(most_pairs=policy.max_pairs), target)
+    for case in (case for one in rounds for case in one.cases):
+        state.add(case)
+    return state
 
 
 def _verdict(rule_id: str, target: str, found: PairedVerdict, rounds: int) -> Verdict:
     outcome: Outcome = "pending" if found.outcome == "not_yet" else found.outcome
+    return Verdict(rule_id, outcome, NAME, f"{PAIRED}{' '.join(found.reasons)}", _details(target, found, rounds))
+
+
+def _details(target: str, found: PairedVerdict, rounds: int) -> dict[str, object]:
     figures = {name: value for name, value in asdict(found).items() if name != "outcome"}
-    details = {"policy": "paired", "decision": found.outcome, "target": target, "rounds": rounds, **figures}
-    return Verdict(rule_id, outcome, NAME, f"{PAIRED}{' '.join(found.reasons)}", details)
+    return {"policy": "paired", "decision": found.outcome, "target": target, "rounds": rounds, **figures}

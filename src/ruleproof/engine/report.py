@@ -166,6 +166,7 @@ def _observe(
         anytime = rule.trial is not None and rule.trial.policy == "anytime"
         if rule.in_force and not anytime and (rule.id in exposed or rule.id in assumed):
             exposure: Exposure = exposed.get(rule.id, "assumed")
+            exposure = "assumed" if exposure == "read" and rule.id in assumed else exposure
             room = workspace.trials.has_room(rule.id, report.session_id, rule.trial, window)
             if room and why_not(report.session_id, exposure, rule.metric, metrics, rule.trial) is None:
                 breached = in_family(judgement.signatures, rule.metric)

@@ -26,6 +26,7 @@ from ruleproof.codec.records import (
     rule_to,
     told_from,
 )
+from ruleproof.codec.replayrounds import replayed_rule
 from ruleproof.codec.sessionlog import session_record_from
 from ruleproof.core.breaker import BreakerPolicy
 from ruleproof.core.gate import GatePolicy
@@ -165,6 +166,9 @@ class Workspace:
                 rule_id = attempt_from(value)
                 if rule_id is not None:
                     self.trials.attempt(rule_id)
+                replayed = replayed_rule(value)
+                if replayed is not None:
+                    self.trials.rounds.setdefault(replayed, []).append(value)
             return self.trials
 
     def refresh_journal(self) -> JournalFold:

@@ -69,9 +69,16 @@ TOOLS: tuple[Tool, ...] = (
         "Show how a rule's trial stands and how much its figures are worth.",
         given.RuleStatus,
         handlers_rules.rule_status,
+        tells=True,
     ),
-    Tool("harness_rules_search", "Find rules by words.", given.RulesSearch, handlers_rules.rules_search),
-    Tool("harness_rules_list", "List rules, oldest first, in pages.", given.RulesList, handlers_rules.rules_list),
+    Tool("harness_rules_search", "Find rules by words.", given.RulesSearch, handlers_rules.rules_search, tells=True),
+    Tool(
+        "harness_rules_list",
+        "List rules, oldest first, in pages.",
+        given.RulesList,
+        handlers_rules.rules_list,
+        tells=True,
+    ),
     Tool(
         "harness_reflect",
         "Look back: recent notices, verdicts on rules, and what became of notices since each rule.",

@@ -10,7 +10,7 @@ import asyncio
 import functools
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ruleproof.core.ids import shown
 from ruleproof.core.problems import Problem
@@ -39,7 +39,10 @@ class Toolset:
         cases: EvalCases | None = None,
         desk: Callable[[], Desk] | None = None,
         session: Callable[[], str | None] = lambda: None,
+        told: Callable[[Iterable[str]], None] = lambda rules: None,
     ) -> None:
+        """`told(rule_ids)` hears which rules an answer held."""
+        self._told = told
         self._bench = Bench(workspace, rules, trial_sessions, cases or EvalCases(workspace), desk, session)
 
     def names(self) -> tuple[str, ...]:
@@ -84,7 +87,13 @@ class Toolset:
             )
         if tool.writes and REPLAYING.get() is not None:
             raise Refused("This is a replay of a recorded case: nothing is written.", hint="Go on with the task.")
-        return tool.run(self._bench, parsed)
+        answer = tool.run(self._bench, parsed)
+        if tool.tells:
+            rules = answer.get("rules", [answer.get("rule")])
+            self._told(
+                [str(rule.get("id")) for rule in rules if isinstance(rule, dict)] if isinstance(rules, list) else ()
+            )
+        return answer
 
 
 def _failed(kind: str, message: str, problems: tuple[object, ...] = ()) -> Result:

@@ -107,7 +107,9 @@ def rule_status(bench: Bench, args: RuleStatus) -> Result:
         "paused": paused,
         "held": rule.held,
         "evidence": said.of(dict(found)),
-        "evidence_note": evidence_note(trial) if trial.policy == "fixed" else f"Evidence: {summary(found) or 'none'}.",
+        "evidence_note": evidence_note(trial)
+        if trial.policy == "fixed" and found.get("policy") != "paired"
+        else f"Evidence: {summary(found) or 'none'}.",
     }
 
 

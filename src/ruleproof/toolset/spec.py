@@ -50,7 +50,8 @@ class Bench:
 class Tool:
     """One operation of the catalog. `run` returns the answer without `ok`, or raises a RuleproofError.
 
-    `writes`: it changes the workspace, and so is refused inside a replay.
+    `writes`: it changes the workspace, and so is refused inside a replay. `tells`: its answer holds rules as `rules`
+    or `rule`, which the agent has then read.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Tool:
     arguments: type[Arguments]
     run: Callable[[Bench, Any], Result]
     writes: bool = False
+    tells: bool = False
 
 
 @dataclass(frozen=True, slots=True)

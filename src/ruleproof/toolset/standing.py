@@ -36,11 +36,12 @@ def _no_worse(hit: int, seen: int, breached: int, sessions: int) -> float:
 
 def exposures(trial: TrialState) -> dict[str, int]:
     """Sessions by how they saw the rule; `unrecorded`: they count, but an older system did not note how."""
-    counts = dict.fromkeys(("shown", "assumed", "withheld", "unknown", "unrecorded"), 0)
+    counts = dict.fromkeys(("shown", "assumed", "withheld", "read", "unknown", "unrecorded"), 0)
     for session in trial.observed:
         how = trial.exposures.get(session, "unrecorded")
         counts[how] = counts.get(how, 0) + 1
     for why in trial.uncounted.values():
         counts["withheld"] += why == "withheld"
+        counts["read"] += why == "only read"
         counts["unknown"] += why == "unknown exposure"
     return counts

@@ -60,8 +60,11 @@ def _chance(evidence: Mapping[str, object]) -> str:
 
 
 def _more(evidence: Mapping[str, object]) -> str:
-    needed = evidence.get("units_needed")
-    return f"about {needed} more sessions at this effect" if isinstance(needed, int) else ""
+    for name, what in (("units_needed", "sessions"), ("pairs_needed", "pairs")):
+        needed = evidence.get(name)
+        if isinstance(needed, int):
+            return f"about {needed} more {what} at this effect"
+    return ""
 
 
 def number(value: object) -> float | None:

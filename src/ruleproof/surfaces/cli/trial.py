@@ -99,7 +99,7 @@ def _note(state: TrialState, found: Mapping[str, object]) -> str:
     from ruleproof.core.evidence.summary import summary
     from ruleproof.toolset.standing import evidence_note
 
-    if state.policy == "fixed":
+    if state.policy == "fixed" and found.get("policy") != "paired":
         said = f" What the gate is worth: {summary(found)}." if found else ""
         return evidence_note(state) + said
     return f"Evidence: {summary(found) or 'none: nothing was counted that can be compared'}."
