@@ -20,6 +20,7 @@ from ruleproof.engine.compose import Composer
 from ruleproof.engine.evaluate import Pace
 from ruleproof.engine.evidence import Evidence
 from ruleproof.engine.ports import Ports
+from ruleproof.engine.recheck import Rechecks, RecheckSettings
 from ruleproof.engine.workspace import Workspace
 
 
@@ -66,7 +67,25 @@ def make_composer(config: HarnessConfig, workspace: Workspace, evidence: Evidenc
         trial_sessions=config.rule_trial_min_sessions,
         most_sessions=config.rule_trial_most_sessions,
         paused=config.pause,
+        watching=config.rule_holdout_active > 0.0,
         evidence=evidence.line if config.render_evidence else None,
+    )
+
+
+def rechecks(config: HarnessConfig, workspace: Workspace) -> Rechecks:
+    """What becomes of rules after their promotion."""
+    anytime = config.rule_trial_policy == "anytime"
+    return Rechecks(
+        workspace,
+        RecheckSettings(
+            config.rule_holdout_active,
+            config.rule_holdout if anytime else config.rule_holdout_active,
+            config.model_fingerprint,
+            config.rule_promote_margin,
+            config.rule_trial_most_sessions,
+            config.rule_trial_min_sessions,
+            config.mode == "observe_only",
+        ),
     )
 
 

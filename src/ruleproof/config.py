@@ -38,6 +38,7 @@ _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", 
 
 Mode = Literal["observe_only", "suggest", "auto"]
 Unit = Annotated[float, Field(ge=0, le=1)]
+Share = Annotated[float, Field(ge=0, lt=1)]
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(ge=0)]
@@ -72,6 +73,8 @@ class HarnessConfig(BaseModel):
     rule_trial_most_sessions: Positive = Field(
         2000, description="Sessions after which a trial ends as inconclusive (policy anytime)."
     )
+    rule_holdout_active: Share = Field(0.0, description="Share of sessions without a promoted rule; 0 = off.")
+    model_fingerprint: str = Field("", description="Model and prompt, any text; a new one opens rechecks.")
     render_evidence: bool = Field(False, description="One line of evidence under each rule in the context.")
 
     replay_timeout_s: Annotated[float, Field(gt=0, le=86_400)] = Field(300.0, description="Bound of one replay.")

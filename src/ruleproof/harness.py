@@ -18,7 +18,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ruleproof.assembly import limits, make_composer, open_ports, pace
+from ruleproof.assembly import limits, make_composer, open_ports, pace, rechecks
 from ruleproof.config import HarnessConfig
 from ruleproof.core import ids
 from ruleproof.core.context import Context
@@ -76,7 +76,8 @@ class Harness:
         self.workspace = Workspace(ports, config.gate(), config.breaker(), durable=config.durability == "fsync")
         self.evidence = Evidence.configured(self.workspace, config)
         self.composer = make_composer(config, self.workspace, self.evidence)
-        self.rules = Rules(self.workspace, self.composer, limits(config), self.evidence, _session_now)
+        self._rechecks = rechecks(config, self.workspace)
+        self.rules = Rules(self.workspace, self.composer, limits(config), self.evidence, _session_now, self._rechecks)
         self.evalset = EvalCases(self.workspace, config.cases())
         self._capture = Capture(self.evalset, ports.system.monotonic, on=config.capture_eval_cases)
         self.governance = Governance(config)
@@ -99,7 +100,7 @@ class Harness:
             self._replayer = Replayer(replay, evaluate, config.threshold, *bounds)
             replays = ReplayValidator(self.workspace, self.composer, self._replayer, config.replays())
             validators.insert(0, replays)
-        self._rounds = Rounds(self.workspace, validators, replay=replay is not None)
+        self._rounds = Rounds(self.workspace, validators, self._rechecks, replay=replay is not None)
         self._evaluations = Evaluations(evaluate, self._evaluated, pace(config), ports.system.monotonic)
         self._mutex = threading.Lock()
         self._exposures = Exposures(self.workspace)
@@ -299,8 +300,12 @@ class Harness:
         shadow = self.config.mode == "observe_only"
         also = None if shadow else self._capture
         window = self.config.rule_trial_min_sessions
-        handled = handle_report(self.workspace, report, shadow=shadow, assumed=assumed, window=window, also=also)
-        if not shadow and self.config.rule_validation and self.workspace.rulebook.candidates():
+        watching = self._rechecks.watching
+        handled = handle_report(
+            self.workspace, report, shadow=shadow, assumed=assumed, window=window, watching=watching, also=also
+        )
+        on_trial = self.config.rule_validation and self.workspace.rulebook.candidates()
+        if not shadow and (on_trial or self._rechecks.due()):
             self._rounds.kick()
         return handled
 
@@ -350,7 +355,7 @@ class Harness:
         return result if isinstance(result, Handled) else None
 
     async def validate_candidates(self) -> list[Verdict]:
-        """Run one validation round now and return every verdict; none in mode `observe_only`, where no rule moves."""
+        """Run one round now; all verdicts, those of rechecks last. None in mode `observe_only`, where no rule moves."""
         if self.config.mode == "observe_only":
             return []
         return await asyncio.to_thread(self._rounds.run)

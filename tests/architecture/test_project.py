@@ -21,7 +21,7 @@ PROVEN = [
     *(f"r{n}" for n in range(1, 16)),
     *(f"s{n}" for n in range(1, 9)),
     *(f"v{n}" for n in range(1, 11)),
-    *(f"e{n}" for n in (1, 2, 3, 4, 5, 7, 8)),
+    *(f"e{n}" for n in range(1, 9)),
     *(f"g{n}" for n in range(1, 11)),
 ]
 FOREIGN = re.compile(

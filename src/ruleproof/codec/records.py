@@ -8,6 +8,7 @@ keys of its own, and a key that we do not know is kept and written back. Reading
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import cast, get_args
 
@@ -15,6 +16,7 @@ from ruleproof.codec.reading import count, mapping, maybe_text, number, text, te
 from ruleproof.core.evidence.stream import Arm
 from ruleproof.core.ids import is_rule_id, shown
 from ruleproof.core.problems import Problem
+from ruleproof.core.recheck import Comparison
 from ruleproof.core.rule import NOTHING, STATUSES, Rule
 from ruleproof.core.rulebook import PauseAll, Record, Tombstone
 from ruleproof.core.trial import Baseline, Exposure, Observation, Policy, Told, TrialState, Uncounted
@@ -32,6 +34,7 @@ _TRIAL_KEYS = frozenset(
         *("birth_session", "exposures", "policy", "key", "holdout", "digest", "number", "blocked"),
     ),
 )
+_AFTER = frozenset(("watch", "recheck", "fingerprints"))
 _EXPOSURES = frozenset(get_args(Exposure))
 _TEXT_KEYS = ("created_at", "rationale", "source_notice_id", "metric", "event", "reason", "at", "author", "pool")
 _NOT_ASKED = cast("Mapping[str, Uncounted]", NOTHING)
@@ -148,7 +151,8 @@ def trial_from(value: Mapping[str, object]) -> TrialState:
     observed = dict.fromkeys(texts(get("observed_sessions")))
     breached = dict.fromkeys(texts(get("breached_sessions")))
     exposures, birth = get("exposures"), get("birth_session")
-    return TrialState(
+    more = NOTHING if value.keys() <= _TRIAL_KEYS else {k: v for k, v in value.items() if k not in _TRIAL_KEYS}
+    trial = TrialState(
         _baseline(
             count(get("baseline_breached_sessions")), count(get("baseline_sessions")), count(get("baseline_window"))
         ),
@@ -160,9 +164,52 @@ def trial_from(value: Mapping[str, object]) -> TrialState:
         _NOT_ASKED,
         count(get("replay_attempts")),
         text(get("verdict")),
-        NOTHING if value.keys() <= _TRIAL_KEYS else {k: v for k, v in value.items() if k not in _TRIAL_KEYS},
+        more,
         *(_randomised_from(value) if "policy" in value else ()),
     )
+    return trial if more.keys().isdisjoint(_AFTER) else _with_after(trial)
+
+
+def _with_after(trial: TrialState) -> TrialState:
+    """The trial with what came after the promotion, which was taken for unknown so far."""
+    known, extra = trial.extra, {key: item for key, item in trial.extra.items() if key not in _AFTER}
+    return replace(
+        trial,
+        extra=extra,
+        watch=_comparison_from(known.get("watch")),
+        recheck=_comparison_from(known.get("recheck")),
+        fingerprints=tuple(dict.fromkeys(texts(known.get("fingerprints")))),
+    )
+
+
+def _comparison_from(value: object) -> Comparison | None:
+    """A watch or a recheck; None where it cannot say who saw the rule, and then nobody is withheld."""
+    got = mapping(value)
+    key, digest, holdout = text(got.get("key")), text(got.get("digest")), unit(got.get("holdout"))
+    if not (key.isascii() and key and digest) or holdout is None or holdout >= 1.0:
+        return None
+    effect = number(got.get("effect"))
+    return Comparison(
+        text(got.get("since")),
+        key,
+        digest,
+        holdout,
+        count(got.get("number")),
+        text(got.get("why")),
+        max(-1.0, min(1.0, effect)) if effect is not None else 0.0,
+        text(got.get("ended")),
+        text(got.get("verdict")),
+    )
+
+
+def _comparison_to(found: Comparison) -> dict[str, object]:
+    """The record of a watch or a recheck; what says nothing is left out."""
+    record: dict[str, object] = {"since": found.since, "key": found.key, "digest": found.digest}
+    record["holdout"] = found.holdout
+    for name in ("number", "why", "effect", "ended", "verdict"):
+        if getattr(found, name):
+            record[name] = getattr(found, name)
+    return record
 
 
 def _randomised_from(value: Mapping[str, object]) -> tuple[Policy, str, float, str, int, bool]:
@@ -196,6 +243,11 @@ def trial_to(trial: TrialState) -> dict[str, object]:
         record |= {"digest": trial.digest, "number": trial.number}
         if trial.blocked:
             record["blocked"] = True
+    for name, found in (("watch", trial.watch), ("recheck", trial.recheck)):
+        if found is not None:
+            record[name] = _comparison_to(found)
+    if trial.fingerprints:
+        record["fingerprints"] = list(trial.fingerprints)
     return record
 
 
@@ -246,6 +298,13 @@ def observations_to(
     return {**record, "seen": counted}
 
 
+def checks_to(session_id: str, told: Sequence[Told], scores: Mapping[str, float | None], at: str) -> dict[str, object]:
+    """What one report says to the watches and rechecks of active rules; apart from every trial."""
+    record = {**observations_to(session_id, (), scores, at, told), "kind": "check"}
+    seen = mapping(record["seen"])
+    return {**record, "seen": {one.rule_id: {**mapping(seen[one.rule_id]), "of": one.check} for one in told}}
+
+
 def attempt_to(rule_id: str, reason: str, at: str) -> dict[str, object]:
     """One inconclusive replay round."""
     return {"kind": "attempt", "rule": rule_id, "reason": reason, "at": at}
@@ -276,9 +335,9 @@ def observations_from(value: Mapping[str, object]) -> tuple[Observation, ...]:
 
 
 def told_from(value: Mapping[str, object]) -> tuple[Told, ...]:
-    """What an observation record says to trials of the anytime policy; empty for anything else."""
-    session = value.get("session")
-    seen = mapping(value.get("seen")) if value.get("kind") == "observation" else {}
+    """What a record says to trials of the anytime policy, or to comparisons after them; empty for anything else."""
+    session, checking = value.get("session"), value.get("kind") == "check"
+    seen = mapping(value.get("seen")) if checking or value.get("kind") == "observation" else {}
     if not isinstance(session, str) or not any(isinstance(one, dict) and "value" in one for one in seen.values()):
         return ()
     scores = {name: score for name, given in mapping(value.get("scores")).items() if (score := unit(given)) is not None}
@@ -296,8 +355,9 @@ def told_from(value: Mapping[str, object]) -> tuple[Told, ...]:
         ):
             continue
         unit_id = maybe_text(one.get("unit")) or session
-        task = maybe_text(value.get("task"))
-        found.append(Told(rule_id, session, unit_id, cast(Arm, arm), breached, reached, task, scores, costs))
+        task, check = maybe_text(value.get("task")), text(one.get("of")) if checking else ""
+        if check or not checking:
+            found.append(Told(rule_id, session, unit_id, cast(Arm, arm), breached, reached, task, scores, costs, check))
     return tuple(found)
 
 

@@ -55,7 +55,7 @@ class Settings:
 class Context:
     """A composed context. `rules` are the ids that stand in it, in order; `omitted` active rules were left out.
 
-    `withheld`: rules on trial that would stand in it, and were kept out of it by their coin.
+    `withheld`: rules that would stand in it, and were kept out of it by the coin of their trial, watch or recheck.
     """
 
     text: str
@@ -73,11 +73,15 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """The rules in force, each group in the order in which it renders: globals and tagged by id, candidates by age."""
+    """The rules in force, each group in the order in which it renders: globals and tagged by id, candidates by age.
+
+    `checked`: the active ones that a watch or a recheck withholds from some.
+    """
 
     globals: tuple[Rule, ...] = ()
     tagged: tuple[Rule, ...] = ()
     candidates: tuple[Rule, ...] = ()
+    checked: tuple[Rule, ...] = ()
 
     @classmethod
     def of(cls, actives: Iterable[Rule], candidates: Iterable[Rule]) -> InForce:
@@ -94,15 +98,24 @@ class InForce:
         return replace(self, candidates=InForce.of((), candidates).candidates)
 
     def withheld_from(self, unit: str | None) -> frozenset[str]:
-        """The candidates that the unit must not see; none where nobody knows the unit."""
+        """The candidates and checked rules that the unit must not see; none where nobody knows the unit."""
         if unit is None:
             return frozenset()
         trials = ((rule.id, rule.trial) for rule in self.candidates)
-        return frozenset(rule for rule, trial in trials if trial is not None and trial.arm(unit) == "withheld")
+        found = frozenset(rule for rule, trial in trials if trial is not None and trial.arm(unit) == "withheld")
+        after = ((rule.id, rule.trial.comparison) for rule in self.checked if rule.trial is not None)
+        return found.union([rule for rule, check in after if check is not None and check.arm(unit) == "withheld"])
 
     def without(self, withheld: frozenset[str]) -> InForce:
-        """The same rules, some candidates left out."""
-        return replace(self, candidates=tuple(rule for rule in self.candidates if rule.id not in withheld))
+        """The same rules, some left out; the very same groups of active ones where all of these stay."""
+        groups = self.globals, self.tagged
+        if not withheld.isdisjoint(rule.id for rule in self.checked):
+            groups = _left(self.globals, withheld), _left(self.tagged, withheld)
+        return replace(self, globals=groups[0], tagged=groups[1], candidates=_left(self.candidates, withheld))
+
+
+def _left(rules: Iterable[Rule], withheld: frozenset[str]) -> tuple[Rule, ...]:
+    return tuple([rule for rule in rules if rule.id not in withheld])
 
 
 Rank = Callable[[Sequence[str], int], list[Ranked]]
@@ -118,16 +131,24 @@ def compose(
     settings: Settings,
     banner: Banner,
     count: Callable[[str], int],
+    withheld: frozenset[str] = frozenset(),
 ) -> Context:
-    """Choose, render and frame. `query` is distinct tokens; without one everything renders, within the token budget."""
+    """Choose, render and frame. `query` is distinct tokens; without one everything renders, within the token budget.
+
+    `withheld` are rules that this context must not hold. Which of them it would have held is asked as if each were
+    withheld alone, so that the answer does not depend on its own coin: whether everything fits, of all rules; whether
+    one is relevant enough, of those above it that are not withheld.
+    """
+    shown = rules.without(withheld) if withheld else rules
     if not (settings.retrieval and query):
-        whole = _context(rules, rules.tagged, renderer, banner, count)
-        if not settings.max_tokens or whole.tokens <= settings.max_tokens:
-            return whole
-    chosen: Sequence[Rule] = rules.tagged
+        whole = _context(shown, shown.tagged, renderer, banner, count)
+        of_all = _context(rules, rules.tagged, renderer, banner, count) if settings.max_tokens and withheld else whole
+        if not settings.max_tokens or of_all.tokens <= settings.max_tokens:
+            return replace(whole, withheld=tuple(sorted(withheld))) if withheld else whole
+    chosen: Sequence[Rule] = shown.tagged
     if len(rules.tagged) > settings.topk:
-        chosen = sorted((found.rule for found in rank(query, settings.topk)), key=lambda rule: rule.id)
-    made = _context(rules, chosen, renderer, banner, count)
+        chosen, withheld = _choose(rank, query, settings.topk, rules.tagged, withheld)
+    made = replace(_context(shown, chosen, renderer, banner, count), withheld=tuple(sorted(withheld)))
     tokens = made.tokens if settings.max_tokens else 0
     if tokens <= settings.max_tokens:
         return made
@@ -137,6 +158,23 @@ def compose(
         "Global rules and candidates are never cut; retire or tag some."
     )
     return replace(made, warnings=(warning,))
+
+
+def _choose(
+    rank: Rank, query: Sequence[str], topk: int, tagged: Sequence[Rule], withheld: frozenset[str]
+) -> tuple[list[Rule], frozenset[str]]:
+    """(the best tagged rules by id, the withheld ones that would have been chosen)."""
+    kept_out = withheld.intersection([rule.id for rule in tagged]) if withheld else withheld
+    chosen: list[Rule] = []
+    passed: set[str] = set()
+    for found in rank(query, topk + len(kept_out)):
+        if len(chosen) == topk:
+            break
+        if found.rule.id in kept_out:
+            passed.add(found.rule.id)
+        else:
+            chosen.append(found.rule)
+    return sorted(chosen, key=attrgetter("id")), withheld - (kept_out - passed)
 
 
 def _context(

@@ -57,6 +57,7 @@ class Rulebook:
         """The file's last rule records, each with the status before it: only their journal events can be missing."""
         self._candidates: dict[str, Rule] = {}
         self._active: dict[str, Rule] = {}
+        self._checked: dict[str, Rule] = {}
         self._normal: dict[str, str] | None = None
         self._rejected: dict[str, str] | None = None
         self._watchers: list[Callable[[Rule | None, Rule], None]] = []
@@ -109,11 +110,14 @@ class Rulebook:
         if before is not None:
             self._candidates.pop(rule.id, None)
             self.active_version += self._active.pop(rule.id, None) is not None
+            self._checked.pop(rule.id, None)
         if rule.status == "candidate":
             self._candidates[rule.id] = rule
         elif rule.status == "active":
             self._active[rule.id] = rule
             self.active_version += 1
+            if rule.trial is not None and rule.trial.comparison is not None:
+                self._checked[rule.id] = rule
         if self._normal is not None:
             self._remember(rule)
         for watcher in self._watchers:
@@ -145,6 +149,10 @@ class Rulebook:
         """By (created_at, id)."""
         return sorted(self._active.values(), key=_age)
 
+    def checked(self) -> list[Rule]:
+        """Active rules that are watched or rechecked, by id."""
+        return sorted(self._checked.values(), key=attrgetter("id")) if self._checked else []
+
     def live_twin(self, text: str) -> Rule | None:
         """The live rule whose normalised text is that of `text`."""
         found = self._index()[0].get(normalise(text))
@@ -175,8 +183,11 @@ class Rulebook:
 
 
 def retired_by_evidence(rule: Rule) -> bool:
-    """Whether a verdict, and not a person's or an agent's wish, retired the rule."""
-    return rule.status == "retired" and rule.trial is not None and rule.trial.verdict.startswith("retired:")
+    """Whether a verdict of its trial or of a recheck, and not a person's or an agent's wish, retired the rule."""
+    if rule.status != "retired" or rule.trial is None:
+        return False
+    verdicts = rule.trial.verdict, rule.trial.recheck.verdict if rule.trial.recheck is not None else ""
+    return any(verdict.startswith("retired:") for verdict in verdicts)
 
 
 def _illegal(before: Rule | None, rule: Rule, where: str) -> Problem:

@@ -15,6 +15,7 @@ from typing import Literal, TypeVar
 
 from ruleproof.core.evidence.assignment import assigned, assigned_in_block, place_in_task
 from ruleproof.core.evidence.stream import Arm
+from ruleproof.core.recheck import Comparison
 
 Exposure = Literal["shown", "assumed", "withheld", "read", "unknown"]
 """How far a session saw a rule. `assumed`: a context with the rule was composed without a session id; `read`: no
@@ -76,6 +77,32 @@ class TrialState:
     """Anytime: which hypothesis of the workspace this is, from 1; its place in the error budget."""
     blocked: bool = False
     """Anytime: of every two sessions that are known by their place in one task, one sees the rule; holdout is 0.5."""
+    watch: Comparison | None = None
+    recheck: Comparison | None = None
+    """The last recheck after the promotion; open until it has `ended`."""
+    fingerprints: tuple[str, ...] = ()
+    """Models and prompts, as digests, under which the rule was promoted or rechecked."""
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """What runs after the promotion: the open recheck, else the watch, else nothing."""
+        return self.recheck if self.recheck is not None and not self.recheck.ended else self.watch
+
+    def running(self, watching: bool) -> Comparison | None:
+        """The same in one process: an open recheck always, a watch where active rules are monitored."""
+        found = self.comparison
+        return found if found is not None and (found.number or watching) else None
+
+    @property
+    def was_run(self) -> bool:
+        """Whether there was a trial: a rule that came active has only what came afterwards."""
+        return bool(self.started_at) or (self.watch is None and self.recheck is None)
+
+    @property
+    def without_keys(self) -> TrialState:
+        """The same for readers who must not tell arms in advance."""
+        watch, recheck = (one and replace(one, key="") for one in (self.watch, self.recheck))
+        return replace(self, key="", watch=watch, recheck=recheck)
 
     @property
     def rate(self) -> float:
@@ -117,10 +144,10 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What one report says to a trial of the anytime policy: one unit in its arm.
+    """What one report says to a trial of the anytime policy, or to a comparison after it: one unit in its arm.
 
     `value`: the rule's metric in [0, 1], or 1 - breached for a rule without one; None: reported without a score.
-    `metrics` and `costs`: whatever else the report carried.
+    `metrics` and `costs`: whatever else the report carried. `check`: the comparison's name, "" for the trial.
     """
 
     rule_id: str
@@ -132,6 +159,12 @@ class Told:
     task_id: str | None = None
     metrics: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     costs: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    check: str = ""
+
+    @property
+    def about(self) -> str:
+        """What the unit belongs to: the trial of the rule, or one comparison of it."""
+        return f"{self.rule_id}/{self.check}" if self.check else self.rule_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,22 +227,22 @@ class TrialFold:
         return known is not None and known.metrics.issuperset(metrics)
 
     def tell(self, told: Told) -> None:
-        """Fold what a report said to a trial of the anytime policy. A unit without a value is no observation."""
+        """Fold what a report said. A unit without a value is no observation, nor is one of a later comparison."""
         if not self.is_told(told):
             return
-        self._told.setdefault(told.rule_id, []).append(told)
-        self._valued.setdefault(told.rule_id, {})[told.unit] = told.value is not None
-        if told.value is not None:
+        self._told.setdefault(told.about, []).append(told)
+        self._valued.setdefault(told.about, {})[told.unit] = told.value is not None
+        if told.value is not None and not told.check:
             self.observe(Observation(told.rule_id, told.session_id, told.breached, told.arm))
 
     def is_told(self, told: Told) -> bool:
         """Whether its unit is new to the trial, or had no value before."""
-        known = self._valued.get(told.rule_id, {}).get(told.unit)
+        known = self._valued.get(told.about, {}).get(told.unit)
         return known is None or (told.value is not None and not known)
 
-    def told(self, rule_id: str) -> Sequence[Told]:
-        """What the units of a trial said, in the order of the file, each once with a value."""
-        return self._told.get(rule_id, ())
+    def told(self, rule_id: str, check: str = "") -> Sequence[Told]:
+        """What the units of a trial (or of that comparison) said, in the order of the file, each once with a value."""
+        return self._told.get(f"{rule_id}/{check}" if check else rule_id, ())
 
     def expose(self, session_id: str, rules: Mapping[str, Exposure], unit: str | None = None) -> None:
         """A turn of the session began with these rules in its context; `shown` stays. `unit`: where not the session."""

@@ -1,4 +1,4 @@
-"""What a validator says of a candidate."""
+"""What a validator says of a candidate, and a recheck of an active rule."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Outcome = Literal["promote", "retire", "inconclusive", "pending"]
-"""`inconclusive`: the trial ended without an answer; the rule retires, and its text may be tried again."""
+Outcome = Literal["promote", "retire", "inconclusive", "pending", "keep"]
+"""`inconclusive`: the trial ended without an answer; the rule retires, and its text may be tried again. `keep`: a
+recheck ended, and the rule stays active.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,13 +47,14 @@ class Composer:
         most_sessions: int = 2000,
         count: Callable[[str], int] = estimate_tokens,
         paused: bool = False,
+        watching: bool = False,
         evidence: Callable[[Rule], str] | None = None,
     ) -> None:
         self.workspace = workspace
         self.settings = settings
         self._sessions, self._most = trial_sessions, most_sessions
         self._count = count
-        self._paused = paused
+        self._paused, self._watching = paused, watching
         self._renderer = Renderer(self._progress, evidence)
         workspace.on_new_rulebook.append(lambda _: self._start_anew())
         self._start_anew()
@@ -102,8 +103,7 @@ class Composer:
             if withheld not in kept:
                 if len(kept) >= MOST_KEPT:
                     kept.clear()
-                made = self._compose(rules.without(withheld) if withheld else rules, query, banner)
-                kept[withheld] = replace(made, withheld=tuple(sorted(withheld))) if withheld else made
+                kept[withheld] = self._compose(rules, query, banner, withheld)
             return kept[withheld]
 
     def with_and_without(self, rule_id: str) -> tuple[Context, Context]:
@@ -114,11 +114,10 @@ class Composer:
             if rule_id not in whole.rules:
                 return whole, whole
             status = workspace.ports.mailbox.status()
-            return whole, self._compose(
-                rules.without(frozenset({rule_id})), self.query(None), Banner(status.pending_count, status.max_severity)
-            )
+            banner = Banner(status.pending_count, status.max_severity)
+            return whole, self._compose(rules, self.query(None), banner, frozenset({rule_id}))
 
-    def _compose(self, rules: InForce, query: tuple[str, ...], banner: Banner) -> Context:
+    def _compose(self, rules: InForce, query: tuple[str, ...], banner: Banner, withheld: frozenset[str]) -> Context:
         return compose(
             rules,
             query,
@@ -127,6 +126,7 @@ class Composer:
             settings=self.settings,
             banner=banner,
             count=self._count,
+            withheld=withheld,
         )
 
     def in_force(self) -> InForce:
@@ -140,7 +140,8 @@ class Composer:
 
     def _active_groups(self, book: Rulebook) -> InForce:
         if self._actives is None or self._actives[0] != (book, book.active_version):
-            self._actives = (book, book.active_version), InForce.of(book.active(), ())
+            checked = [r for r in book.checked() if r.in_force and r.trial and r.trial.running(self._watching)]
+            self._actives = (book, book.active_version), replace(InForce.of(book.active(), ()), checked=tuple(checked))
         return self._actives[1]
 
     def _rank(self, query: Sequence[str], limit: int) -> list[Ranked]:

@@ -50,9 +50,9 @@ class _Tried:
 
     def change(self, before: Rule | None, rule: Rule) -> None:
         """Follow one change of the rulebook."""
-        if before is not None and before.trial is not None:
+        if before is not None and _was_tried(before):
             del self.born[bisect_left(self.born, (before.created_at, before.id))]
-        if rule.trial is not None:
+        if rule.trial is not None and _was_tried(rule):
             insort(self.born, (rule.created_at, rule.id))
             self.highest = max(self.highest, rule.trial.number)
         self.paid += _paid(rule) - _paid(before)
@@ -66,6 +66,11 @@ def _tried(book: Rulebook) -> _Tried:
     if found is None:
         found = _kept[book] = _Tried(book)
     return found
+
+
+def _was_tried(rule: Rule) -> bool:
+    """Whether it was ever on trial. A recheck is none: it promotes nothing, and has levels of its own."""
+    return rule.trial is not None and rule.trial.was_run
 
 
 def _paid(rule: Rule | None) -> bool:

@@ -99,11 +99,14 @@ class Exposures:
 
     def _warn(self, made: Context) -> None:
         trials = {rule.id: rule.trial for rule in self._workspace.rulebook.candidates() if rule.trial is not None}
-        if any(trial.policy == "anytime" and rule_id in made.rules for rule_id, trial in trials.items()):
+        compared = [rule_id for rule_id, trial in trials.items() if trial.policy == "anytime"]
+        after = [(rule.id, rule.trial.comparison) for rule in self._workspace.rulebook.checked() if rule.trial]
+        compared += [rule_id for rule_id, comparison in after if comparison is not None and comparison.holdout]
+        if any(rule_id in made.rules for rule_id in compared):
             self._warned = True
             log.warning(
                 "a context was composed for no session and no task: nothing was withheld from it, and it is no "
-                "evidence about the rules on trial; give system_context a session_id, or call it inside a turn"
+                "evidence about the rules that are compared; give system_context a session_id, or call it inside a turn"
             )
 
     def read(self, session_id: str, rules: Iterable[str]) -> None:

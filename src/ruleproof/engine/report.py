@@ -12,7 +12,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
 from ruleproof.codec import notices
-from ruleproof.codec.records import observations_to
+from ruleproof.codec.records import checks_to, observations_to
 from ruleproof.codec.sessionlog import released_to, reported_to, seconds_of
 from ruleproof.core.breaker import Breaker, decide, release
 from ruleproof.core.gate import Judgement
@@ -21,6 +21,7 @@ from ruleproof.core.score import Report
 from ruleproof.core.secrets import redact_json
 from ruleproof.core.sessions import Did
 from ruleproof.core.trial import Exposure, Observation, why_not
+from ruleproof.engine import recheck
 from ruleproof.engine.anytime import telling
 from ruleproof.engine.workspace import Transaction, Workspace
 
@@ -47,11 +48,12 @@ def handle_report(
     shadow: bool = False,
     assumed: Container[str] = frozenset(),
     window: int = 0,
+    watching: bool = False,
     also: Also | None = None,
 ) -> Handled:
     """Handle `report`. `shadow` evaluates and journals only. `assumed`: rules that a context without an id held.
 
-    `window`: a fixed trial enrols so many sessions at most; 0 = any number.
+    `window`: a fixed trial enrols so many sessions at most; 0 = any number. `watching`: active rules are monitored.
     """
     with workspace.transaction() as plan:
         sessions, trials = workspace.refresh_sessions(), workspace.refresh_trials()
@@ -65,8 +67,8 @@ def handle_report(
         if judgement.recovered:
             plan.event("recovery", session_id=report.session_id)
         fresh: tuple[Observation, ...] = ()
+        scores = {score.metric: score.value for score in report.scores}
         if not judgement.repeated and workspace.rulebook.candidates():
-            scores = {score.metric: score.value for score in report.scores}
             found = tuple(o for o in _observe(workspace, report, judgement, assumed, window) if trials.news(o))
             told = tuple(one for one in telling(workspace, report, judgement) if trials.is_told(one))
             valued = (m for m, value in scores.items() if value is not None)
@@ -74,6 +76,11 @@ def handle_report(
                 plan.trials.append(observations_to(report.session_id, found, scores, plan.at, told))
             counted = (one for one in told if one.value is not None)
             fresh = (*found, *(Observation(one.rule_id, one.session_id, one.breached, one.arm) for one in counted))
+        if not judgement.repeated and workspace.rulebook.checked():
+            said = recheck.telling(workspace, report, judgement, assumed, watching)
+            fresh_checks = tuple(one for one in said if trials.is_told(one))
+            if fresh_checks:
+                plan.trials.append(checks_to(report.session_id, fresh_checks, scores, plan.at))
         if not judgement.repeated:
             plan.sessions.append(reported_to(report, did, notice if did == "hold" else None))
         if also is not None:

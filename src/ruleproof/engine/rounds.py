@@ -8,6 +8,7 @@ import threading
 from collections.abc import Sequence
 
 from ruleproof.core.verdict import Verdict
+from ruleproof.engine.recheck import Rechecks
 from ruleproof.engine.validate import Validator, announce_fallback, validate_candidates
 from ruleproof.engine.workspace import Workspace
 
@@ -19,8 +20,16 @@ BREATH_S = 0.01
 class Rounds:
     """At most one round at a time; a kick during a round leads to one more after it."""
 
-    def __init__(self, workspace: Workspace, validators: Sequence[Validator], *, replay: bool = False) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        validators: Sequence[Validator],
+        rechecks: Rechecks | None = None,
+        *,
+        replay: bool = False,
+    ) -> None:
         self._workspace, self._validators, self._replay = workspace, validators, replay
+        self._rechecks = rechecks
         self._flight = threading.Lock()
         self._mutex = threading.Lock()
         self._idle = threading.Event()
@@ -51,12 +60,13 @@ class Rounds:
                 log.exception("a validation round failed; the candidates stay what they are")
 
     def run(self) -> list[Verdict]:
-        """One round now, after any round in flight; its verdicts."""
+        """One round now, after any round in flight: its verdicts on candidates, then on rules that are rechecked."""
         with self._flight:
             if not self._replay and not self._announced and self._workspace.refresh().candidates():
                 self._announced = True
                 announce_fallback(self._workspace)
-            return asyncio.run(validate_candidates(self._workspace, self._validators))
+            verdicts = asyncio.run(validate_candidates(self._workspace, self._validators))
+            return [*verdicts, *(self._rechecks.run() if self._rechecks is not None else ())]
 
     def drain(self, timeout_s: float) -> bool:
         """Wait until no round is in flight, whoever started it. False when time ran out."""

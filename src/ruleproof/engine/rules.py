@@ -14,6 +14,7 @@ from ruleproof.engine import change_rule
 from ruleproof.engine.add_rule import Added, Author, Draft, Limits, add_rule
 from ruleproof.engine.compose import Composer
 from ruleproof.engine.evidence import Evidence
+from ruleproof.engine.recheck import After, Rechecks, RecheckSettings
 from ruleproof.engine.workspace import Workspace
 from ruleproof.errors import NotFound, Refused
 
@@ -42,9 +43,11 @@ class Rules:
         limits: Limits,
         evidence: Evidence | None = None,
         session: Callable[[], str | None] = lambda: None,
+        rechecks: Rechecks | None = None,
     ) -> None:
         self._workspace, self._composer, self._limits, self._session = workspace, composer, limits, session
         self._evidence = evidence or Evidence(workspace)
+        self._rechecks = rechecks or Rechecks(workspace, RecheckSettings())
 
     def add(
         self,
@@ -95,6 +98,14 @@ class Rules:
     def accept(self, rule_id: str) -> Rule:
         """Put a rule in force that an agent suggested (mode `suggest`): a person's act. Raises NotFound or Refused."""
         return change_rule.accept(self._workspace, rule_id)
+
+    def recheck(self, rule_id: str) -> Rule:
+        """Open a recheck of an active rule; it stays active meanwhile. Raises NotFound or Refused."""
+        return self._rechecks.open(rule_id)
+
+    def after(self, rule_id: str) -> After:
+        """How a rule stands since its promotion: whether it is monitored or rechecked, and the figures so far."""
+        return self._rechecks.after(self.get(rule_id))
 
     def get(self, rule_id: str) -> Rule:
         """One rule, whatever its status. Raises NotFound."""

@@ -35,7 +35,7 @@ POLICIES = (
 )
 HOLDOUT = (
     "One half decides soonest. A rule on trial is missing from that share of the sessions until it is decided; a "
-    "promoted rule is withheld from nobody."
+    "promoted rule is withheld from nobody, unless rule_holdout_active says so."
 )
 _BOUNDS = (("ge", "at least {}"), ("gt", "above {}"), ("le", "at most {}"), ("lt", "below {}"))
 _KINDS: Mapping[object, str] = {bool: "true or false", int: "whole number", float: "number"}

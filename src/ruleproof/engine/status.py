@@ -57,11 +57,20 @@ class Status:
     ingested: int
     """Recorded sessions that were read in."""
     trials: tuple[Standing, ...]
+    monitored: int
+    """Active rules that are compared since their promotion: watched or rechecked."""
+    rechecks: tuple[str, ...]
+    """Those of them whose recheck is open."""
     problems: int
 
 
-def status(workspace: Workspace, composer: Composer, evidence: Evidence, *, paused: bool = False) -> Status:
-    """The status of now. `evidence`: says how many sessions a trial needs; `paused`: this process pauses all."""
+def status(
+    workspace: Workspace, composer: Composer, evidence: Evidence, *, paused: bool = False, watching: bool = False
+) -> Status:
+    """The status of now. `evidence`: says how many sessions a trial needs; `paused`: this process pauses all.
+
+    `watching`: this process monitors active rules.
+    """
     book, sessions = workspace.refresh(), workspace.refresh_sessions()
     trials = workspace.refresh_trials()
     workspace.refresh_journal()
@@ -94,6 +103,8 @@ def status(workspace: Workspace, composer: Composer, evidence: Evidence, *, paus
             for rule in book.candidates()
             for trial in (trials.in_detail(rule.id, rule.metric, rule.trial),)
         ),
+        monitored=sum(rule.trial is not None and bool(rule.trial.running(watching)) for rule in book.checked()),
+        rechecks=tuple(rule.id for rule in book.checked() if rule.trial is not None and rule.trial.running(False)),
         problems=len(problems),
     )
 

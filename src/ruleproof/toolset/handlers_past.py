@@ -18,7 +18,7 @@ MOST = 500
 REFLECTED = 20
 PART = ANSWER // 3
 """Characters of each part of a reflection."""
-_VERDICTS = frozenset({"rule_promote", "rule_retire"})
+_VERDICTS = frozenset({"rule_promote", "rule_retire", "rule_kept"})
 
 
 def history(bench: Bench, args: History) -> Result:
@@ -75,11 +75,23 @@ def _events(bench: Bench, types: frozenset[str] | None, limit: int, budget: int)
 
     def wanted(event: Mapping[str, object]) -> Mapping[str, object] | None:
         kind = event.get("type")
-        return event if types is None or (isinstance(kind, str) and kind in types) else None
+        return _keyless(event) if types is None or (isinstance(kind, str) and kind in types) else None
 
     found, gave_up = newest(bench.workspace.ports.journal, wanted, limit, types)
     events, cut = rows(found, keep="last", budget=budget)
     return events, gave_up or cut
+
+
+def _keyless(event: Mapping[str, object]) -> Mapping[str, object]:
+    """The event without the keys of its rule's trial and of what came after it, which would tell arms in advance."""
+    trial = event.get("trial")
+    if not isinstance(trial, dict):
+        return event
+    parts = {name: part for name, part in trial.items() if name != "key"}
+    for name, part in parts.items():
+        if isinstance(part, dict) and "key" in part:
+            parts[name] = {inner: value for inner, value in part.items() if inner != "key"}
+    return {**event, "trial": parts}
 
 
 def reflect(bench: Bench, _: NoArguments) -> Result:

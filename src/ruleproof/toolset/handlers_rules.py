@@ -30,11 +30,11 @@ SESSIONS = 100
 def record_of(bench: Bench, rule: Rule, **more: object) -> Result:
     """A rule as the tools show it: its record with the trial as of now, whether it is in force, and `more`.
 
-    Fields of other systems are left out, since nobody here can say what they hold, and so is the key of a trial, which
-    would tell arms in advance. Call it under the workspace's mutex.
+    Fields of other systems are left out, since nobody here can say what they hold, and so are the keys of a trial and
+    of what comes after it, which would tell arms in advance. Call it under the workspace's mutex.
     """
     trial = bench.workspace.trial_of(rule)
-    known = None if rule.trial is None and trial == TrialState() else replace(trial, extra=NOTHING, key="")
+    known = None if rule.trial is None and trial == TrialState() else replace(trial.without_keys, extra=NOTHING)
     in_force = rule.in_force and not bench.workspace.rulebook.all_paused
     return {**rule_to(replace(rule, trial=known, extra=NOTHING)), "in_force": in_force, **more}
 
@@ -106,6 +106,7 @@ def rule_status(bench: Bench, args: RuleStatus) -> Result:
         "exposure": exposures(trial),
         "paused": paused,
         "held": rule.held,
+        "after_promotion": said.of(bench.rules.after(rule.id).as_json()),
         "evidence": said.of(dict(found)),
         "evidence_note": evidence_note(trial)
         if trial.policy == "fixed" and found.get("policy") != "paired"

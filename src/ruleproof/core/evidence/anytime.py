@@ -128,6 +128,10 @@ class AnytimeState:
         """Units with a value so far."""
         return int(self._target.sums["shown"][0] + self._target.sums["withheld"][0])
 
+    def upper(self, chance: float) -> float:
+        """One-sided upper limit of the effect at one planned look: `Payoffs.upper`."""
+        return self._target.payoffs.upper(chance)
+
     def add(self, unit: Unit) -> bool:
         """Count one unit; False where it was counted before. Raises Refused for a value outside [0, 1] or another
         arm.

@@ -9,8 +9,9 @@ Capital is an e-value: it multiplies over sessions, and a mixture of bettors is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, fsum, isfinite, log1p, tanh
+from math import exp, fsum, isfinite, log1p, sqrt, tanh
 
+from ruleproof.core.evidence.intervals import normal_quantile
 from ruleproof.errors import Refused
 
 EFFECTS = (0.1, 0.25, 0.5, 1.0)
@@ -122,6 +123,18 @@ class Payoffs:
     def mean(self) -> float | None:
         """The estimate of the effect, or None before the first payoff. Lies in [-1, 1]."""
         return max(-1.0, min(1.0, self.total / self.count)) if self.count else None
+
+    def upper(self, chance: float) -> float:
+        """One-sided upper limit of the effect, missed with about `chance`: valid for one look that was planned.
+
+        mean + z sd / sqrt(n); payoffs minus their effects are bounded martingale differences, so their sum is close to
+        normal after hundreds of units (Hall & Heyde 1980, theorem 3.2). 1 before the second payoff.
+        """
+        if self.count < 2:
+            return 1.0
+        mean, bins = self.total / self.count, enumerate(self.counts)
+        loss = fsum(count * (self.reach * (place * 2.0 / _BINS - 1.0) - mean) ** 2 for place, count in bins)
+        return min(1.0, mean + normal_quantile(1.0 - chance) * sqrt(loss / (self.count - 1) / self.count))
 
     def interval(self, coverage: float = 0.95) -> tuple[float, float]:
         """(low, high) within [-1, 1]: covers the effect at all looks together with probability >= `coverage`."""

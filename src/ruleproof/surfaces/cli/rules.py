@@ -1,4 +1,4 @@
-"""`ruleproof rules`: list, show, search, add, retire, accept, adopt, and how a rule's trial stands."""
+"""`ruleproof rules`: list, show, search, add, retire, accept, adopt, recheck, and how a rule's trial stands."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WithStatus = Annotated[Status | None, typer.Option("--status", help="Only rules 
 
 @verb("ruleproof rules", "ruleproof rules --all")
 def rules(ctx: typer.Context, all_: All = False, status: WithStatus = None) -> Reply | None:
-    """List, show, search, add, retire, accept or adopt rules.
+    """List, show, search, add, retire, accept, adopt or recheck rules.
 
     Without a command it lists the live ones.
     """
@@ -71,6 +71,7 @@ def show(rule_id: Id) -> Reply:
     """Show one rule: its text, where it came from, how it stands."""
     with opened() as harness:
         rule = harness.rules.get(ids.rule_id(rule_id))
+        after = harness.rules.after(rule.id)
         shown = [
             ("rule", rule.id),
             ("status", standing(harness, rule)),
@@ -83,10 +84,11 @@ def show(rule_id: Id) -> Reply:
             ("from the pool", rule.pool or None),
             ("reason", rule.reason or None),
             ("evidence", harness.evidence.line(rule) or None),
-            ("since then", "not monitored: it is withheld from nobody" if rule.status == "active" else None),
+            ("since then", after.line if rule.status == "active" or after.last else None),
             ("digest", rule.digest),
         ]
-        data = {"rule": value_of(harness, rule), "evidence": dict(harness.rules.evidence(rule.id))}
+        evidence = dict(harness.rules.evidence(rule.id))
+        data = {"rule": value_of(harness, rule), "evidence": evidence, "after_promotion": after.as_json()}
         return Reply(data, facts(shown))
 
 
@@ -168,6 +170,21 @@ def accept(rule_id: Id) -> Reply:
         return Reply({"rule": value_of(harness, rule)}, f"{rule.id} is in force as {rule.status}.")
 
 
+@verb("ruleproof rules recheck r-9772c134b8")
+def recheck(rule_id: Id) -> Reply:
+    """Judge an active rule once more, from nothing.
+
+    It stays active meanwhile, and is kept or retired in the end. Where rule_holdout or rule_holdout_active is set,
+    sessions that see it are compared with sessions from which it is withheld; otherwise a few fresh sessions are
+    looked at, without a control.
+    """
+    with opened() as harness:
+        rule = harness.rules.recheck(ids.rule_id(rule_id))
+        after = harness.rules.after(rule.id)
+        data = {"rule": value_of(harness, rule), "after_promotion": after.as_json()}
+        return Reply(data, paragraph(f"{rule.id} stays active: {after.line}."))
+
+
 @verb("ruleproof rules status r-9772c134b8")
 def status(rule_id: Id) -> Reply:
     """Show how a rule's trial stands, and what that is worth."""
@@ -216,6 +233,7 @@ COMMANDS: tuple[tuple[str, Verb], ...] = (
     ("retire", retire),
     ("accept", accept),
     ("adopt", adopt),
+    ("recheck", recheck),
     ("status", status),
     ("dead", dead),
 )
@@ -249,6 +267,8 @@ def standing(harness: Harness, rule: Rule) -> str:
     """The status in one word or two: what keeps a live rule out of force is said."""
     if rule.live and rule.held:
         return f"{rule.status}, waits for a person"
+    if rule.status == "active" and rule.trial is not None and rule.trial.recheck and not rule.trial.recheck.ended:
+        return "active, recheck open"
     if rule.live and (rule.paused or harness.workspace.rulebook.all_paused or harness.config.pause):
         return f"{rule.status}, paused"
     return f"{rule.status}, not trusted" if rule.live and not harness.trust.trusted else rule.status

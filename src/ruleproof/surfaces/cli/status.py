@@ -28,7 +28,8 @@ def status() -> Reply:
 
     with opened() as harness:
         config = harness.config
-        found = status_of(harness.workspace, harness.composer, harness.evidence, paused=config.pause)
+        watching = config.rule_holdout_active > 0.0
+        found = status_of(harness.workspace, harness.composer, harness.evidence, paused=config.pause, watching=watching)
         trust = harness.trust
         data = {
             "workspace": str(config.root),
@@ -52,7 +53,7 @@ def _text(harness: Harness, found: Status) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _lines(harness: Harness, found: Status) -> list[tuple[str, str]]:
+def _lines(harness: Harness, found: Status) -> list[tuple[str, str | None]]:
     cap = harness.config.max_active_rules
     resting = [
         f"{count} {word}" for count, word in ((found.held, "waiting for a person"), (found.paused, "paused")) if count
@@ -73,11 +74,21 @@ def _lines(harness: Harness, found: Status) -> list[tuple[str, str]]:
             + (f" ({'; '.join(resting)})" if resting else "")
             + (f"; at most {cap} live" if cap else ""),
         ),
+        ("since promotion", _since(found) if found.active else None),
         ("context", f"about {found.context_tokens:,} tokens (estimated from above, no task given)"),
         ("notices", waiting),
         ("sessions", f"{found.reports} reports ({found.unscored} without a score), {found.ingested} ingested"),
         ("problems", f"{found.problems}; `ruleproof doctor` names them" if found.problems else "none seen in passing"),
     ]
+
+
+def _since(found: Status) -> str:
+    """How many active rules are compared after their promotion."""
+    if not found.monitored:
+        return "not monitored: active rules are withheld from nobody (rule_holdout_active)"
+    said = f"{found.monitored} of {found.active} active rules are monitored"
+    open_ = ", ".join(found.rechecks[:NAMED]) + (" and others" if len(found.rechecks) > NAMED else "")
+    return f"{said}; open rechecks: {open_}" if found.rechecks else said
 
 
 def trials_table(trials: tuple[Standing, ...]) -> str:

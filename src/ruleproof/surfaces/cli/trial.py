@@ -29,8 +29,9 @@ def trial(
 ) -> Reply:
     """Show running trials, or one, session by session.
 
-    With an id: which sessions counted, how they saw the rule, which did not count and why, the baseline and its bias,
-    how many sessions are still needed, and what the figures are worth.
+    Without an id also the active rules that are monitored or rechecked. With one: which sessions counted, how they saw
+    the rule, which did not count and why, the baseline and its bias, how many sessions are still needed, what the
+    figures are worth, and what came after the promotion.
     """
     return running() if rule is None else one(rule)
 
@@ -47,10 +48,12 @@ def running() -> Reply:
         found = tuple(
             standing(rule, rules.trial(rule.id), rules.sessions_needed(rule.id)) for rule in rules.candidates()
         )
-    if not found:
-        return Reply({"trials": []}, "No trial runs.")
-    parts = [trials_table(found), uncounted_lines(found), paragraph(BIAS)]
-    return Reply({"trials": [asdict(one) for one in found]}, "\n\n".join(part for part in parts if part))
+        later = [rules.after(rule.id) for rule in harness.workspace.rulebook.checked()]
+    later = [one for one in later if one.kind != "none"]
+    data = {"trials": [asdict(one) for one in found], "after_promotion": [one.as_json() for one in later]}
+    parts = [trials_table(found), uncounted_lines(found), paragraph(BIAS)] if found else ["No trial runs."]
+    parts += [paragraph(f"{one.rule_id} (active): {one.line}") for one in later]
+    return Reply(data, "\n\n".join(part for part in parts if part))
 
 
 def one(rule_id: str) -> Reply:
@@ -60,6 +63,7 @@ def one(rule_id: str) -> Reply:
     with opened() as harness:
         rule, state = harness.rules.get(ids.rule_id(rule_id)), harness.rules.trial(rule_id)
         needed, found = harness.rules.sessions_needed(rule_id), harness.rules.evidence(rule_id)
+        after = harness.rules.after(rule_id)
     note = _note(state, found)
     data = {
         "rule_id": rule.id,
@@ -90,8 +94,12 @@ def one(rule_id: str) -> Reply:
         "blocked": state.blocked,
         "evidence": note,
         "figures": dict(found),
+        "after_promotion": after.as_json(),
     }
-    return Reply(data, _text(rule, state, needed, note, _effects(found)))
+    parts = [_text(rule, state, needed, note, _effects(found))]
+    if rule.status == "active" or after.last:
+        parts += [part for part in (paragraph(f"Since then: {after.line}."), _effects(after.evidence)) if part]
+    return Reply(data, "\n\n".join(parts))
 
 
 def _note(state: TrialState, found: Mapping[str, object]) -> str:
