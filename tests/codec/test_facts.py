@@ -83,6 +83,12 @@ def test_disputes_read_back_and_garbage_is_none() -> None:
         assert read_disputes(data) == frozenset()
 
 
+def test_a_fact_without_its_time_counts_and_an_empty_ledger_approves_nothing() -> None:
+    facts, problems = read_facts(LINE.replace(',"at":""', "").encode() + b"\n", "ledger")
+    assert (facts, problems) == ((CurationFact("hX/004", D1, "core", ""),), ())
+    assert read_facts(b"", "ledger") == read_facts(b"\n\n", "ledger") == ((), ())
+
+
 def test_windows_line_ends_and_a_byte_order_mark_are_read() -> None:
     facts, problems = read_facts(b"\xef\xbb\xbf" + write_fact(CORE).replace(b"\n", b"\r\n"), "l")
     assert (facts, problems) == ((CORE,), ())

@@ -124,8 +124,12 @@ def test_what_one_person_approves_binds_nobody_else_and_a_changed_file_drops_out
     assert b.sync()["received"] and c.sync()["received"]
     assert b.standing() == c.standing() == {rule: "proposed"}
     assert b.ok(*TITLE) == c.ok(*TITLE) == plain, "a proposal reaches no notice"
+    assert [hit["id"] for hit in b.json("search", "archive restore")["hits"]] == [rule], "a person finds it"
     b.decide("approve", rule)
-    b.sync(), c.sync(), a.sync()
+    decided = b.sync()
+    assert not [path for path in decided["published"] if path.startswith("rules/")], "a fact alone travels, too"
+    assert len(decided["published"]) == 1
+    c.sync(), a.sync()
     assert f"\n[{rule}] (security) {TEXT}\n" in b.ok(*TITLE)
     assert c.ok(*TITLE) == a.ok(*TITLE) == plain, "nobody else is governed, the author neither"
     assert any(path.startswith("edits/") for path in in_pool(remote)), "the pool has a copy of what b decided"

@@ -1,0 +1,139 @@
+"""G9 over git: a pass that waited, a lock that is held, a cache that is lost, files of others; nothing is lost."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("dulwich")
+
+from tests.conformance.person import TEXT, Person
+from tests.edge.machines import NOW, Machine, in_pool
+
+from ruleproof.codec.shards import entry_of, shards
+from ruleproof.edge import fs
+from ruleproof.edge.pool.remote import Remote
+from ruleproof.errors import StoreError
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Remote:
+    remote = Remote(str(tmp_path / "team.git"))
+    remote.create()
+    return remote
+
+
+def test_g9_a_pass_that_waited_publishes_the_ledger_as_it_is_when_its_turn_comes(tmp_path: Path, bare: Remote) -> None:
+    machine = Machine(tmp_path / "a", "hA", bare)
+    rule = machine.propose(TEXT)
+    machine.approve(rule)
+    started = threading.Event()
+
+    def wait_and_sync() -> None:
+        started.set()
+        machine.pool.sync(bare, lambda: {"p-1": machine.facts}, NOW)
+
+    fs.mkdir(tmp_path / "a" / "state")
+    with fs.lock(tmp_path / "a" / "state" / "sync.lock"):
+        waiting = threading.Thread(target=wait_and_sync)
+        waiting.start()
+        started.wait()
+        machine.approve(rule, "revoked")
+    waiting.join()
+    assert in_pool(bare)["edits/p-1/hA/curation.jsonl"] == machine.facts
+    assert machine.facts.count(b"\n") == 2
+
+
+def test_g9_a_pass_that_another_one_holds_up_is_refused_by_name_and_loses_nothing(
+    tmp_path: Path, bare: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(tmp_path / "a", "hA", bare)
+    machine.propose(TEXT)
+    fs.mkdir(tmp_path / "a" / "state")
+    monkeypatch.setattr("ruleproof.edge.pool.WAIT_S", 0.1)
+    with fs.lock(tmp_path / "a" / "state" / "sync.lock"), pytest.raises(StoreError, match=r"sync\.lock was not free"):
+        machine.sync()
+    assert machine.propose("Proposing waits for no pass.").id == "hA/002"
+    assert len(machine.sync().published) == 2
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"[]", b'{"x": 5}', b"garbage"])
+def test_g9_a_lost_or_damaged_cache_of_the_index_changes_no_byte_of_the_shards(
+    tmp_path: Path, bare: Remote, damage: bytes | None
+) -> None:
+    a, b = Machine(tmp_path / "a", "hA", bare), Machine(tmp_path / "b", "hB", bare)
+    for machine, text in ((a, TEXT), (b, "Rule one of B."), (a, "Rule two of A.")):
+        machine.propose(text)
+        machine.sync()
+    cache = tmp_path / "a" / "state" / "entries.json"
+    assert cache.exists()
+    if damage is None:
+        cache.unlink()
+    else:
+        cache.write_bytes(damage)
+    a.propose("Rule three of A.")
+    a.sync()
+    held = in_pool(bare)
+    b.sync()
+    everything = b.files.read_all("p-1")[0]
+    assert len(everything) == 4
+    assert {path: data for path, data in held.items() if path.startswith("index/")} == shards(map(entry_of, everything))
+
+
+def test_g9_what_somebody_put_into_the_checkout_stays_and_is_not_published(tmp_path: Path, bare: Remote) -> None:
+    a, b = Machine(tmp_path / "a", "hA", bare), Machine(tmp_path / "b", "hB", bare)
+    a.propose(TEXT)
+    a.sync()
+    odd = {"notes.txt": b"mine", "rules/p-1/hA/notes.md": b"mine", "rules/p-1/hZ/001-x-y.md": b"mine"}
+    for path, data in odd.items():
+        (tmp_path / "b" / "pool" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "b" / "pool" / path).write_bytes(data)
+    b.propose("Rule one of B.")
+    assert b.sync().mode == "synced" and "Rule one of B." in b.texts()
+    assert {path: (tmp_path / "b" / "pool" / path).read_bytes() for path in odd} == odd
+    assert not odd.keys() & in_pool(bare).keys()
+
+
+def test_g9_a_store_that_is_no_repository_is_an_error_and_is_not_deleted(tmp_path: Path, bare: Remote) -> None:
+    machine = Machine(tmp_path / "a", "hA", bare)
+    rule = machine.propose(TEXT)
+    fs.mkdir(tmp_path / "a" / "state")
+    (tmp_path / "a" / "state" / "git").write_bytes(b"somebody's file")
+    with pytest.raises(StoreError):
+        machine.sync()
+    assert (tmp_path / "a" / "state" / "git").read_bytes() == b"somebody's file"
+    (tmp_path / "a" / "state" / "git").unlink()
+    assert machine.sync().published == (rule.place.path,)
+
+
+def test_g9_another_pool_gets_the_rules_under_the_same_project_and_no_facts_of_another_project(
+    person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = tmp_path / "one.git", tmp_path / "two.git"
+    person.ok("pool", "link", str(first), "--create")
+    rule = person.propose()
+    assert person.approve(rule).code == 0
+    person.ok("pool", "sync")
+    person.ok("pool", "link", str(second), "--create")
+    assert person.standing() == {rule: "core"}, "linking decides nothing"
+    person.ok("pool", "sync")
+    one, two = in_pool(Remote(str(first))), in_pool(Remote(str(second)))
+    assert one == two and len([path for path in two if path.startswith("rules/")]) == 1
+    monkeypatch.setenv("HARNESS_PROJECT_KEY", "another")
+    assert person.json("review", "--all")["rules"] == []
+    person.ok("pool", "link", str(second))
+    person.ok("pool", "sync")
+    assert in_pool(Remote(str(second))) == two, "a project publishes its own rules and facts"
+
+
+def test_g9_a_rule_numbered_beyond_999_is_approved_found_and_in_the_notice(person: Person) -> None:
+    rule = person.propose()
+    file = person.file(rule)
+    file.rename(file.with_name(file.name.replace("001-", "999-")))
+    thousand = person.propose("Run the replay before tagging.")
+    assert thousand.endswith("/1000") and person.approve(thousand).code == 0
+    assert f"[{thousand}] (security) Run the replay" in person.ok("notice").out
+    assert [hit["id"] for hit in person.json("search", "replay")["hits"]] == [thousand]
+    assert person("approve", "1000", stdin="", tty=True).err.count(thousand) >= 1, "1000 is this machine's own"
