@@ -335,6 +335,12 @@ def environment_names() -> tuple[str, ...]:
     return tuple(os.environ)
 
 
+def git_environment() -> dict[str, str]:
+    """This process's environment for a git that finds repository and index from the folder alone, in plain English."""
+    kept = {name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")}
+    return {**kept, "LC_ALL": "C"}
+
+
 def camel(name: str) -> str:
     """The other spelling of a setting: `core_rules_budget_tokens` is `coreRulesBudgetTokens`, too."""
     first, *others = name.split("_")

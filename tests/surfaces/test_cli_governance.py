@@ -389,6 +389,60 @@ def test_an_export_prints_what_is_in_force_and_writes_nothing(desk: Cli) -> None
     assert sorted(desk.folder.rglob("*")) == before
 
 
+@pytest.fixture
+def code(desk: Cli) -> Cli:
+    """The command line in a repository that ignores `*.local.md` and tracks `kept.local.md` all the same."""
+    pytest.importorskip("dulwich")
+    from dulwich import porcelain
+
+    porcelain.init(str(desk.folder)).close()
+    (desk.folder / ".gitignore").write_text("*.local.md\n")
+    (desk.folder / "kept.local.md").write_text("")
+    with porcelain.open_repo_closing(str(desk.folder)) as repo:
+        repo.get_worktree().stage(["kept.local.md"])
+    return desk
+
+
+@pytest.mark.parametrize("target", ["agents-md", "claude-md", "cursor"])
+def test_an_export_is_written_where_git_ignores_it_and_follows_what_is_in_force(code: Cli, target: str) -> None:
+    file = code.folder / "RULES.local.md"
+    done = code.json("export", target, "--write", "RULES.local.md")
+    assert (done["written"], file.exists()) == (False, False), "no rule, no file"
+    first, second = propose(code), propose(code, "Run the replay before tagging.")
+    assert approve(code, first).code == 0
+    assert code.json("export", target, "--write", str(file))["written"]
+    assert file.read_text() == code.ok("export", target).out and TEXT in file.read_text()
+    assert approve(code, second).code == 0
+    code.ok("export", target, "--write", "RULES.local.md")
+    assert "Run the replay" in file.read_text()
+    for rule in (first, second):
+        assert code("revoke", rule, stdin=rule + "\n", tty=True).code == 0
+    code.ok("export", target, "--write", "RULES.local.md")
+    assert file.read_bytes() == b"", "what was revoked is no longer there"
+
+
+def test_an_export_is_refused_where_a_commit_could_carry_it_or_a_text_would_be_lost(code: Cli, tmp_path: Path) -> None:
+    assert approve(code, propose(code)).code == 0
+    (code.folder / "notes.local.md").write_text("mine")
+    (code.folder / "link.local.md").symlink_to(code.folder / "kept.local.md")
+    (code.folder / "frozen.local.md").write_text("")
+    (code.folder / "frozen.local.md").chmod(0o444)
+    before = {path: path.read_bytes() for path in code.folder.rglob("*") if path.is_file()}
+    for name, why in (
+        ("CLAUDE.md", "git does not ignore it. A commit must never become instructions elsewhere"),
+        ("kept.local.md", "git tracks it. A commit must never"),
+        (str(tmp_path / "outside.local.md"), "A commit must never"),
+        (".git/x.local.md", "A commit must never"),
+        ("missing/x.local.md", "is no folder"),
+        ("notes.local.md", "is there and is no export"),
+        ("frozen.local.md", "is read-only"),
+        ("link.local.md", "is a symbolic link"),
+    ):
+        done = code("export", "claude-md", "--write", name)
+        assert done.code in (1, 4) and why in done.err, (name, done)
+    assert {path: path.read_bytes() for path in code.folder.rglob("*") if path.is_file()} == before
+
+
 def test_the_hook_prints_the_notice_after_a_compaction_and_nothing_without_rules(desk: Cli) -> None:
     event = json.dumps({"source": "compact", "session_id": "s"})
     assert desk.ok("hook", "claude-code", stdin=event).out == ""

@@ -82,5 +82,10 @@ def exported(desk: Desk, target: Target) -> str:
         return ""
     rules = {rule.id: rule for rule in desk.in_force()}
     texts = "\n\n".join(entry(rules[rule]) for rule, _ in block.per_rule if rule in rules)
+    return f"{export_head(target)}\n{texts}"
+
+
+def export_head(target: Target) -> str:
+    """How every export begins: by this a file is known to be one."""
     head = "---\ndescription: Rules approved on this machine\nalwaysApply: true\n---\n" if target == "cursor" else ""
-    return f"{head}# Rules approved on this machine\n\n{texts}"
+    return f"{head}# Rules approved on this machine\n"
