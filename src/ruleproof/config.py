@@ -141,11 +141,7 @@ class HarnessConfig(BaseModel):
 
     core_rules_budget_tokens: Count = Field(1200, description="Tokens that all approved pool rules may have together.")
     approve_via: Literal["this-user", "other-user"] = Field(
-        "this-user",
-        description=(
-            "other-user: only approvals that another user mounted count, and none where none are mounted; a mount that "
-            "this user cannot change counts alone whatever stands here."
-        ),
+        "this-user", description="other-user: nothing is in force but what another user approved for this one."
     )
     rules_core_bonus: Annotated[float, Field(ge=0, le=10)] = Field(
         0.15, description="What a pool rule approved here gains in a search that it matches."
@@ -336,9 +332,8 @@ def environment_names() -> tuple[str, ...]:
 
 
 def git_environment() -> dict[str, str]:
-    """This process's environment for a git that finds repository and index from the folder alone, in plain English."""
-    kept = {name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")}
-    return {**kept, "LC_ALL": "C"}
+    """The environment for a git that finds repository and index from the folder alone, in plain English."""
+    return {**{name: text for name, text in os.environ.items() if name[:4].upper() != "GIT_"}, "LC_ALL": "C"}
 
 
 def camel(name: str) -> str:
@@ -397,8 +392,7 @@ def _explained(error: ValidationError, origin: Mapping[str, str] | str) -> Confi
         return ConfigError(f"{name} ({source}) is not a setting.", hint=_nearest(name, HarnessConfig.model_fields))
     said = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
     given = "" if first["type"] == "value_error" else f" (given {first['input']!r})"
-    hint = (known.description or "") if known is not None else ""
-    return ConfigError(f"{name} ({source}): {said}{given}.", hint=hint)
+    return ConfigError(f"{name} ({source}): {said}{given}.", hint=(known and known.description) or "")
 
 
 def _nearest(name: str, known: Mapping[str, object]) -> str:
