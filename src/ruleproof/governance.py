@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from platform import node
 from typing import TYPE_CHECKING
@@ -65,6 +65,8 @@ if TYPE_CHECKING:
 APPROVALS = "approvals"
 CHECKOUTS = "checkouts"
 POOLS = "pools"
+_tokens = lru_cache(maxsize=4096)(estimate_tokens)
+"""A block is counted whenever a notice is composed or a rule approved; its entries stay the same."""
 
 
 class Governance:
@@ -112,7 +114,7 @@ class Governance:
             require_here=self._require_here,
             cap=self.config.core_rules_budget_tokens,
             bonus=self.config.rules_core_bonus,
-            count=estimate_tokens,
+            count=_tokens,
             now=self.system.now,
             aliases=self.config.search_aliases,
         )

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ruleproof.codec.rulefile import read_rule, write_rule
-from ruleproof.core.draft import Draft, check
+from ruleproof.core.draft import NEAR, Draft, _likenesses, check
 from ruleproof.core.proposal import Place, Proposal, place
+from ruleproof.core.text import normalise, tokenise
 from ruleproof.core.tokencount import estimate_tokens
 from ruleproof.errors import Refused
 
@@ -138,6 +139,23 @@ def test_the_same_text_is_recognised_and_nearly_the_same_is_named_and_not_absorb
     made = checked(DRAFT, known)
     assert made.same == "hB/002"
     assert made.near == (("hA/004", 100), ("hA/005", 86))
+
+
+@given(
+    st.lists(
+        st.sampled_from(["check", "Check", "the", "archive", "chive", "art", "start,", "before!", "x1", "Ж", "在庫"]),
+        min_size=5,
+    ),
+    st.lists(st.sampled_from(["check", "THE", "archive", "start", "before", "x1", "ж", "在庫", "other"]), min_size=1),
+)
+def test_what_is_near_is_what_comparing_all_words_finds(mine: list[str], theirs: list[str]) -> None:
+    text, other = " ".join(mine), " ".join(theirs)
+    if text == other:
+        return
+    words, others = set(tokenise(text)), set(tokenise(other))
+    share = len(words & others) / len(words | others)
+    near = share >= NEAR or normalise(text) == normalise(other)
+    assert _likenesses(text, [rule(other)])[1] == ((("hA/001", round(100 * share)),) if near else ())
 
 
 def test_an_unrelated_rule_that_shares_long_boilerplate_stays_a_rule_of_its_own() -> None:

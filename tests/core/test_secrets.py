@@ -66,6 +66,7 @@ PLANTED = [
     ("secret", '{"token": "' + _any(40, HEX) + '"}'),
     ("secret", '{\\"token\\": \\"' + _any(40, HEX) + '\\"}'),
     ("secret", "https://example.org/z?token=" + _any(24) + "&a=b"),
+    ("secret", "https://example.org/z?a=b&key=" + _any(24) + "#c"),
     ("secret", "auth_token: 550e8400-e29b-41d4-a716-446655440000"),
     ("private-key", f"-----BEGIN RSA PRIVATE KEY-----\n{KEY}\n-----END RSA PRIVATE KEY-----"),
     ("private-key", f"-----BEGIN PRIVATE KEY-----\\n{KEY.replace(chr(10), chr(92) + 'n')}\\n-----END PRIVATE KEY-----"),
@@ -108,6 +109,7 @@ MENTIONS = [
     '{"token": "string", "password": null}',
     "eyJ... is how a JWT begins",
     "the secretary: Mr. Smith2",
+    "https://example.org/sheet?key=quarterly-report-2024-07 and /v1/items?key=customer_id&page=2",
 ]
 
 

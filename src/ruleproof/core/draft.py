@@ -6,7 +6,7 @@ alike. Nothing unfit is cut to fit: a text is written as it was checked, or not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ruleproof.core.corerules import SETTING
@@ -151,15 +151,29 @@ def _amended(rule: str) -> str:
 
 def _likenesses(text: str, known: Iterable[Proposal]) -> tuple[str, tuple[tuple[str, int], ...]]:
     """The rule with this very text, and those that share most of its words (Jaccard over distinct words)."""
-    words = set(tokenise(text))
+    words, form = set(tokenise(text)), normalise(text)
+    plain = sorted(words, key=len, reverse=True) if text.isascii() else []
     same = ""
     near: list[tuple[str, int]] = []
     for rule in known:
         if rule.text == text:
             same = min(same or rule.id, rule.id)
             continue
+        if plain and rule.text.isascii() and _differs(plain, rule.text.lower()):
+            continue
         others = set(tokenise(rule.text))
         shared = len(words & others) / (len(words | others) or 1)
-        if shared >= NEAR or normalise(rule.text) == normalise(text):
+        if shared >= NEAR or normalise(rule.text) == form:
             near.append((rule.id, round(100 * shared)))
     return same, tuple(sorted(near, key=lambda item: (-item[1], item[0]))[:MAX_NEAR])
+
+
+def _differs(words: Sequence[str], text: str) -> bool:
+    """Whether so many of `words` stand nowhere in `text` that the two cannot be near: spares most rules of a pool."""
+    allowed = (1 - NEAR) * len(words)
+    missing = 0
+    for word in words:
+        missing += word not in text
+        if missing > allowed:
+            return True
+    return False

@@ -146,6 +146,7 @@ _PLACED = (
     _placed("password", "://", r"://[^\s/:@?#\"'<>]{0,128}:([^\s/\"'<>]{3,256})@"),
     _placed("azure-key", "accountkey= sharedaccesskey=", r"(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/=]{30,128})"),
     _placed("signed-url", "sig=", r"[?&;]sig=([A-Za-z0-9%+/=_-]{20,256})"),
+    _placed("secret", "?key= &key=", r"[?&]key=([^\s\"'`&#<>]{16,}+)", _is_token),
     _placed(
         "authorization",
         "authorization",

@@ -21,8 +21,8 @@ class Proposed:
 
 def propose(desk: Desk, draft: Draft) -> Proposed:
     """Write the draft as a new file of this machine's own. Raises Refused, NotFound or StoreError; then nothing was."""
+    check(draft, desk.cap, desk.count)  # refused before anything is made, even a harness id
     others = desk.rules()
-    check(draft, desk.cap, desk.count, others)  # refused before anything is made, even a harness id
     own = desk.make_own()
     found: list[tuple[Checked, Proposal | None]] = []
 
