@@ -11,10 +11,8 @@ import asyncio
 import atexit
 import contextlib
 import logging
-import threading
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,7 +41,7 @@ from ruleproof.engine.report import Handled, handle_report
 from ruleproof.engine.rounds import Rounds
 from ruleproof.engine.rules import Rules
 from ruleproof.engine.scored import as_scores
-from ruleproof.engine.turn import Turn, parse_turn
+from ruleproof.engine.turn import Turn, Turns, current, quietly, session_now
 from ruleproof.engine.validate import ForwardTrial, Validator
 from ruleproof.engine.workspace import Workspace
 from ruleproof.errors import Refused
@@ -52,12 +50,6 @@ from ruleproof.toolset.dispatch import Toolset
 
 log = logging.getLogger("ruleproof")
 T = TypeVar("T")
-_now: ContextVar[Turn | None] = ContextVar("ruleproof_turn", default=None)
-
-
-def _session_now() -> str | None:
-    turn = _now.get()
-    return None if turn is None else turn.session_id
 
 
 class Harness:
@@ -77,7 +69,7 @@ class Harness:
         self.evidence = Evidence.configured(self.workspace, config)
         self.composer = make_composer(config, self.workspace, self.evidence)
         self._rechecks = rechecks(config, self.workspace)
-        self.rules = Rules(self.workspace, self.composer, limits(config), self.evidence, _session_now, self._rechecks)
+        self.rules = Rules(self.workspace, self.composer, limits(config), self.evidence, session_now, self._rechecks)
         self.evalset = EvalCases(self.workspace, config.cases())
         self._capture = Capture(self.evalset, ports.system.monotonic, on=config.capture_eval_cases)
         self.governance = Governance(config)
@@ -87,7 +79,7 @@ class Harness:
             config.rule_trial_min_sessions,
             self.evalset,
             lambda: self.governance.desk,
-            _session_now,
+            session_now,
             self._told,
         )
         self._projection = Projection(self.workspace, self.composer)
@@ -102,9 +94,8 @@ class Harness:
             validators.insert(0, replays)
         self._rounds = Rounds(self.workspace, validators, self._rechecks, replay=replay is not None)
         self._evaluations = Evaluations(evaluate, self._evaluated, pace(config), ports.system.monotonic)
-        self._mutex = threading.Lock()
         self._exposures = Exposures(self.workspace)
-        self._turns: dict[str, int] = {}
+        self._turns = Turns(self.workspace, self._exposures, self._submit)
         self._healthy = True
         if not trust.trusted:
             log.warning("nothing of %s is in force: %s; `ruleproof trust` decides", config.root, trust.reason)
@@ -157,7 +148,7 @@ class Harness:
         replayed = REPLAYING.get()
         if replayed is not None:
             return replayed
-        turn = _now.get()
+        turn = current()
         if turn is not None and session_id in (None, turn.session_id):
             session_id, task_id = turn.session_id, task_id or turn.task_id
         try:
@@ -171,7 +162,7 @@ class Harness:
         return made
 
     def _told(self, rules: Iterable[str]) -> None:
-        session_id = _session_now()
+        session_id = session_now()
         if session_id is not None and REPLAYING.get() is None:
             self._exposures.read(session_id, rules)
 
@@ -194,46 +185,15 @@ class Harness:
 
     def noticed(self, notice: Notice, session_id: str | None = None) -> None:
         """The session was given this notice: record which pool rules it was shown. Never raises."""
-        session_id = session_id or _session_now()
+        session_id = session_id or session_now()
         if session_id is not None and REPLAYING.get() is None:
-            self._quietly(self._exposures.noticed, dict(notice.shown), session_id)
+            quietly(self._exposures.noticed, dict(notice.shown), session_id)
 
     # --- turns and reports -----------------------------------------------------------------------------------------
 
     def turn(self, session_id: str, *, task_id: str | None = None) -> Turn:
         """One turn: `with` or `async with` around it, or a decorator. Ends when the block ends, by an exception too."""
-        ids.opaque(session_id)
-        return Turn(session_id, task_id, self._begin, self._end)
-
-    def _begin(self, turn: Turn) -> None:
-        if REPLAYING.get() is not None:
-            return
-        with self._mutex:
-            number = self._turns[turn.session_id] = self._turns.pop(turn.session_id, 0) + 1
-            if number == 1:  # another process may have had turns of the session before
-                number = self._turns[turn.session_id] = self._last_turn(turn.session_id) + 1
-            while len(self._turns) > 4096:
-                self._turns.pop(next(iter(self._turns)))
-        turn.number = number
-        turn.token = _now.set(turn)
-        self._quietly(self._exposures.record, turn.session_id, turn.task_id)
-
-    def _last_turn(self, session_id: str) -> int:
-        try:
-            return self.workspace.refresh_sessions().gate(session_id).turn
-        except Exception:
-            log.exception("reading the sessions failed; turns of %r are numbered from 1", session_id)
-            return 0
-
-    def _end(self, turn: Turn) -> None:
-        if REPLAYING.get() is not None:
-            return
-        if turn.token is not None:
-            with contextlib.suppress(ValueError):  # a framework may leave the block in another context
-                _now.reset(turn.token)
-        if self._exposures.waits(turn.session_id):
-            self._quietly(self._exposures.record, turn.session_id, turn.task_id)
-        self._submit(TurnContext(turn.session_id, turn.number, turn.end_state, turn.task_id))
+        return self._turns.turn(session_id, task_id)
 
     async def run_turn(self, session_id: str, fn: Callable[..., Awaitable[T] | T], /, *args: Any, **kwargs: Any) -> T:
         """Run `fn` as one turn of the session and return what it returns."""
@@ -243,14 +203,7 @@ class Harness:
 
     def on_turn_end(self, payload: Mapping[str, object]) -> None:
         """A turn ended: `{"session_id": ..., "turn_index": 0, "end_state": {...}, "task_id": ...}`. Never raises."""
-        turn = parse_turn(payload)
-        if REPLAYING.get() is not None:
-            return
-        if isinstance(turn, TurnContext):
-            self._quietly(self._exposures.record, turn.session_id, turn.task_id)
-            self._submit(turn)
-        else:
-            log.warning("turn ignored: %s", turn)
+        self._turns.ended(payload)
 
     def report(
         self,
@@ -310,12 +263,12 @@ class Harness:
         return handled
 
     def _submit(self, turn: TurnContext) -> None:
-        self._quietly(self._capture.remember, turn)
+        quietly(self._capture.remember, turn)
         skipped = self._evaluations.skipped
         self._evaluations.submit(turn)
         if self._evaluations.skipped and not skipped:
             log.warning("the evaluation budget of %d is used up", self.config.max_evals_per_run)
-            self._quietly(self._journal, "skip", reason="budget", session_id=turn.session_id)
+            quietly(self._journal, "skip", reason="budget", session_id=turn.session_id)
 
     def _evaluated(self, turn: TurnContext, raw: object) -> Handled | None:
         scores, failure = as_scores(raw, self.config.threshold)
@@ -323,7 +276,7 @@ class Harness:
             log.warning("evaluating turn %d of session %r failed: %s", turn.turn, turn.session_id, failure)
         if self._healthy == bool(failure):
             self._healthy = not failure
-            self._quietly(self._journal, "health", ok=self._healthy, reason=failure)
+            quietly(self._journal, "health", ok=self._healthy, reason=failure)
         if not scores and not failure:
             return None
         return self._handle(self._report(turn.session_id, scores, turn.turn, turn.task_id, {}))
@@ -331,12 +284,6 @@ class Harness:
     def _journal(self, kind: str, **details: object) -> None:
         with self.workspace.transaction() as plan:
             plan.event(kind, **details)
-
-    def _quietly(self, call: Callable[..., object], *args: object, **details: object) -> None:
-        try:
-            call(*args, **details)
-        except Exception:
-            log.exception("%s failed; the host goes on", getattr(call, "__name__", "a step"))
 
     # --- waiting ---------------------------------------------------------------------------------------------------
 

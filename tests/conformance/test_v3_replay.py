@@ -154,7 +154,7 @@ def test_v3_a_replay_that_uses_the_harness_leaves_no_trace_in_trials_mailbox_and
     assert [event["type"] for event in log("journal.jsonl")[len(before["journal.jsonl"]) :]] == ["rule_promote"]
     assert harness.workspace.ports.mailbox.pending() == [] and len(harness.evalset.listed()) == 1
     assert harness.rules.get(rule.id).status == "active"
-    assert not harness._turns
+    assert not harness._turns._numbers
 
 
 def test_v3_each_replay_is_bounded_and_a_hung_one_wedges_nothing(open_harness: Open) -> None:
