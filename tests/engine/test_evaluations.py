@@ -13,6 +13,7 @@ import pytest
 
 from ruleproof.config import HarnessConfig
 from ruleproof.core.score import Score
+from ruleproof.engine import evaluate
 from ruleproof.harness import Harness
 
 
@@ -74,6 +75,32 @@ def test_an_asyncio_run_per_turn_loses_nothing(make: Callable[..., Harness]) -> 
         asyncio.run(turn(f"s{number}"))  # the loop is closed while the evaluation still runs
     harness.wait()
     assert pending(harness) == 3
+
+
+def test_a_loop_that_stops_before_it_begins_an_evaluation_loses_nothing(
+    make: Callable[..., Harness], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A loop on its way out still says that it runs, takes what it is given and never begins it."""
+
+    class Stopping:
+        looks = 0
+
+        def is_running(self) -> bool:
+            self.looks += 1
+            return self.looks == 1
+
+        def call_soon_threadsafe(self, *given: Any, **more: Any) -> None:
+            """Taken, and never begun."""
+
+    async def evaluator(turn: Any) -> dict[str, float]:
+        return {"m": 0.1}
+
+    harness, loop = make(evaluator), Stopping()
+    with monkeypatch.context() as patched:
+        patched.setattr(evaluate, "_running_loop", lambda: loop)
+        harness.on_turn_end({"session_id": "s"})
+    harness.wait()
+    assert pending(harness) == 1 and loop.looks == 2
 
 
 def test_an_async_evaluator_runs_on_the_hosts_loop(make: Callable[..., Harness]) -> None:
@@ -255,7 +282,7 @@ def test_there_are_never_more_workers_than_may_evaluate_at_once(make: Callable[.
     for number in range(1, 4):
         for session in range(100):
             harness.on_turn_end({"session_id": f"s{session}", "turn_index": number})
-    workers = [thread for thread in threading.enumerate() if thread.name == "ruleproof-eval"]
+    workers = [one for one in threading.enumerate() if one.name == "ruleproof-eval" and one.is_alive()]
     gate.set()
     harness.wait()
     assert len(workers) == 3

@@ -22,6 +22,8 @@ from ruleproof.engine.ports import Evaluator
 
 log = logging.getLogger("ruleproof")
 _NOTHING: Mapping[str, object] = MappingProxyType({})
+LOOK_S = 0.05
+"""How often a waiting worker looks whether the host's loop still runs."""
 MAX_SESSIONS = 4096
 
 
@@ -148,9 +150,9 @@ class Evaluations:
         if not inspect.isawaitable(answer):
             return answer
         future = self._on_host(answer, loop)
-        if future is not None:
+        if future is not None and loop is not None:
             try:
-                return future.result(self._pace.timeout_s)
+                return _hosted(future, loop, self._pace.timeout_s)
             except concurrent.futures.CancelledError:
                 _discard(answer)
                 answer = self._evaluator(turn)  # the host's loop ended under it, or waits: begin again on our own
@@ -215,6 +217,21 @@ def _discard(answer: Awaitable[object]) -> None:
     """Give up a coroutine that nobody began, without a complaint of the interpreter."""
     if inspect.iscoroutine(answer) and inspect.getcoroutinestate(answer) == inspect.CORO_CREATED:
         answer.close()
+
+
+def _hosted(future: concurrent.futures.Future[object], loop: asyncio.AbstractEventLoop, timeout_s: float) -> object:
+    """The answer of the host's loop. Raises CancelledError where the loop stopped: it may never begin what it was given
+    while it was stopping, and would not say so.
+    """
+    for _ in range(max(1, round(timeout_s / LOOK_S))):
+        try:
+            return future.result(min(LOOK_S, timeout_s))
+        except TimeoutError:
+            if future.done():
+                raise
+        if not loop.is_running():
+            raise concurrent.futures.CancelledError
+    raise TimeoutError
 
 
 async def _awaited(answer: Awaitable[object]) -> object:
