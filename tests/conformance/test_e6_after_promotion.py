@@ -14,6 +14,7 @@ from tests.conformance.conftest import records
 from tests.surfaces.cliterminal import Cli
 
 from ruleproof.core.evidence.assignment import assigned
+from ruleproof.core.evidence.operating import Life, recheck_once
 from ruleproof.core.recheck import LIFE, Comparison
 from ruleproof.core.rule import Rule
 from ruleproof.core.trial import TrialState
@@ -450,7 +451,27 @@ def test_e6_rules_never_eligible_or_never_shown_are_listed_as_dead(open_harness:
     assert seen.id not in {one.rule.id for one in dead_rules(harness.workspace)}
 
 
-# --- levels ---
+def test_e6_a_forgotten_session_leaves_the_comparison_under_another_name(open_harness: Open, root: Path) -> None:
+    from ruleproof.engine.forget import forget
+
+    harness = open_harness(**WATCHED)
+    rule = promoted(harness)
+    harness._rounds.run()
+    harness.system_context(session_id="a-person-by-name")
+    harness.report("a-person-by-name", {"outcome": 1.0})
+    forget(harness.workspace, "a-person-by-name", "asked for")
+    assert not any(b"a-person-by-name" in data for data in contents(root).values())
+    later = open_harness(**WATCHED)
+    assert len(later.workspace.refresh_trials().told(rule.id, running(later, rule).name)) == 1
+
+
+# --- error rates; more of them in tests/core/evidence/test_recheck.py and docs/evidence.md ---
+
+
+def test_e6_a_rule_that_helps_is_kept_and_a_harmful_one_retired_in_simulated_lives() -> None:
+    uniform = random.Random(11).random
+    assert {recheck_once(Life(0.45, 0.3), uniform)[0] for _ in range(25)} == {"kept"}
+    assert {recheck_once(Life(0.6, -0.3), uniform)[0] for _ in range(10)} <= {"retired", "inconclusive"}
 
 
 def test_e6_all_rechecks_of_a_rule_together_retire_it_wrongly_at_most_once_in_twenty() -> None:

@@ -48,6 +48,10 @@ def rule(rule_id: str, status: str) -> dict[str, object]:
         "breached": [HOSTILE],
         "uncounted": {HOSTILE: "no score"},
         "verdict": f"retired:{HOSTILE}",
+        "recheck": {
+            **{"since": HOSTILE, "key": "00ff", "digest": HOSTILE, "holdout": 0.5, "number": 2, "why": HOSTILE},
+            **({"ended": HOSTILE, "verdict": f"kept:{HOSTILE}"} if status != "active" else {}),
+        },
     }
     return {
         "id": rule_id,
