@@ -20,7 +20,7 @@ from ruleproof.core.rule import Rule
 from ruleproof.core.trial import TrialState
 from ruleproof.engine.change_rule import apply_verdict
 from ruleproof.engine.errorbudget import level_of, next_number
-from ruleproof.errors import NotFound, Refused
+from ruleproof.errors import Conflict, NotFound, Refused
 from ruleproof.harness import Harness
 from ruleproof.testing import FixedSystem
 
@@ -51,15 +51,15 @@ def running(harness: Harness, rule: Rule) -> Comparison:
     return found
 
 
-def live(harness: Harness, rule: Rule, effect: float, sessions: int, *, seed: int = 1, first: int = 0) -> int:
-    """Sessions that pass 0.45 of the time, and `effect` more where they see the rule; a round after every tenth.
+def live(harness: Harness, rule: Rule, effect: float, sessions: int, *, rate: float = 0.45, first: int = 0) -> int:
+    """Sessions that pass with `rate`, and `effect` more where they see the rule; a round after every tenth.
 
     Ends when what runs for the rule has changed. How many sessions there were.
     """
-    chance, before = random.Random(seed), after(harness, rule).comparison
+    chance, before = random.Random(1), after(harness, rule).comparison
     for number in range(first, first + sessions):
         made = harness.context(session_id=f"s{number}")
-        passed = chance.random() < 0.45 + effect * (rule.id in made.rules)
+        passed = chance.random() < rate + effect * (rule.id in made.rules)
         harness.report(f"s{number}", {"outcome": float(passed)}, costs={"tokens": 100.0})
         if number % 10 == 9:
             harness._rounds.run()
@@ -189,7 +189,7 @@ def test_e6_decay_opens_a_recheck_that_retires_a_rule_that_became_harmful(open_h
     assert opening["why"] == recheck.why and opening["evidence"]["withheld"]["counted"] > 0
     assert recheck.holdout == 0.5
     assert len(harness.workspace.trials.told(rule.id, recheck.name)) < 10, "it begins from nothing"
-    live(harness, rule, -0.4, 600, first=10_000)
+    live(harness, rule, -0.9, 600, rate=0.95, first=10_000)
     over = harness.rules.get(rule.id)
     assert over.status == "retired" and over.trial is not None and over.trial.recheck is not None
     assert over.trial.recheck.verdict.startswith("retired:recheck 1: It lowers outcome") and over.trial.recheck.ended
@@ -204,7 +204,7 @@ def test_e6_what_a_recheck_retired_is_refused_and_its_promotion_stays_paid_for(o
     other = harness.rules.add("Another.", metric="outcome")
     level = level_of(harness.workspace.rulebook, other, 0.05)
     harness.rules.recheck(rule.id)
-    live(harness, rule, -0.45, 400)
+    live(harness, rule, -0.9, 400, rate=0.95)
     assert harness.rules.get(rule.id).status == "retired"
     assert level_of(harness.workspace.rulebook, other, 0.05) == level, "the bound would move after the fact"
     with pytest.raises(Refused, match="recheck 1: It lowers outcome"):
@@ -225,6 +225,18 @@ def test_e6_a_recheck_keeps_a_rule_that_helps_and_a_new_watch_begins_afresh(open
     assert trial.verdict.startswith("promoted:"), "the verdict of the trial stays what it was"
     assert kinds(root)[-1] == "rule_kept" and "kept:" in harness.rules.after(rule.id).line
     assert harness.rules.recheck(rule.id).trial.recheck.number == 2  # type: ignore[union-attr]
+
+
+def test_e6_a_process_that_comes_second_ends_nothing(open_harness: Open, root: Path) -> None:
+    first, second = open_harness(**WATCHED), open_harness(**WATCHED)
+    rule = promoted(first)
+    stale = first.rules.recheck(rule.id)
+    second.workspace.refresh()
+    live(first, rule, 0.5, 400)
+    assert kinds(root).count("rule_kept") == 1
+    with pytest.raises(Conflict):
+        second._rechecks._look(stale)
+    assert kinds(root).count("rule_kept") == 1
 
 
 def test_e6_two_processes_end_a_recheck_once(open_harness: Open, root: Path) -> None:
