@@ -215,3 +215,23 @@ def test_g3_a_notice_names_what_a_changed_bundle_newly_approves_wherever_it_stan
     bundle = b"".join(lines)
     assert [rule.endswith("/002") for rule in governed(tmp_path).notice("T").fresh] == [True]
     assert governed(tmp_path).notice("T").fresh == ()
+
+
+@pytest.mark.parametrize("sign", ["variable", "process"])
+def test_g3_a_terminal_below_an_agent_counts_for_nothing(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sign: str
+) -> None:
+    """With the environment and the processes that really are above this one, less what may start the tests."""
+    (tmp_path / "home").mkdir()
+    desk = governed(tmp_path)
+    rule = desk.propose("security", "Check the archive first.").rule
+    names = governance.environment_names
+    above = () if sign == "variable" else ("bash", "claude")
+    monkeypatch.setattr(governance, "ancestors", lambda: above)
+    monkeypatch.setattr(governance, "environment_names", lambda: tuple(set(names()) & {"PATH", "CODEX_SANDBOX"}))
+    if sign == "variable":
+        monkeypatch.setenv("CODEX_SANDBOX", "seatbelt")
+    with pytest.raises(Refused, match=f"an agent seems to drive this terminal: {sign}"):
+        desk.approve(rule.id, desk.decision(rule.digest, rule.digest[:12]))
+    monkeypatch.undo()
+    assert desk.review()[0].standing == "proposed"
