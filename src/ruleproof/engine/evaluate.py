@@ -14,7 +14,7 @@ import inspect
 import logging
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -75,6 +75,7 @@ class Evaluations:
         """Sessions with a turn that waits and none that runs."""
         self._workers = 0
         self._hosted: dict[concurrent.futures.Future[object], asyncio.AbstractEventLoop] = {}
+        self._given: dict[concurrent.futures.Future[object], Coroutine[object, object, object]] = {}
         self._blocked: list[asyncio.AbstractEventLoop] = []
         """Loops whose own thread waits for us: nothing can run on them meanwhile."""
         self._started = 0
@@ -162,6 +163,9 @@ class Evaluations:
                 future.cancel()  # where time ran out: whoever runs it must not go on
                 with self._mutex:
                     self._hosted.pop(future, None)
+                    given = self._given.pop(future)
+                if not loop.is_running():
+                    _discard(given)
         return asyncio.run(asyncio.wait_for(_awaited(answer), self._pace.timeout_s))
 
     def _on_host(
@@ -171,8 +175,9 @@ class Evaluations:
         with self._mutex:
             if loop is None or loop in self._blocked or not loop.is_running():
                 return None
-            future = asyncio.run_coroutine_threadsafe(_awaited(answer), loop)
-            self._hosted[future] = loop
+            given = _awaited(answer)
+            future = asyncio.run_coroutine_threadsafe(given, loop)
+            self._hosted[future], self._given[future] = loop, given
             return future
 
     def wait(self, session_id: str | None, timeout_s: float) -> bool:
