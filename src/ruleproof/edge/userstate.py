@@ -40,7 +40,7 @@ def default_base() -> Path:
     except KeyError as error:
         raise StoreError(
             f"User {os.getuid()} has no entry in the password database, hence no place for approvals.",
-            hint=f"Add the user, or mount approvals read-only at {MOUNTED}.",
+            hint="Add the user to it; a volume at its home keeps what is decided.",
         ) from error
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "ruleproof"
