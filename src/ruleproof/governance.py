@@ -39,28 +39,27 @@ from ruleproof.edge.userstate import (
     UserState,
     ancestors,
     default_base,
+    home,
     read_mounted,
     require_lasting,
     require_private,
 )
-from ruleproof.engine.add_rule import Added
-from ruleproof.engine.adopt import adopt as adopt_rule
-from ruleproof.engine.adopt import on_trial
 from ruleproof.engine.approve import Showing, make_token, review, show
 from ruleproof.engine.approve import approve as approve_rule
 from ruleproof.engine.approve import revoke as revoke_rule
 from ruleproof.engine.desk import Desk
 from ruleproof.engine.notice import Notice, compose_notice
-from ruleproof.engine.poolsearch import search as search_rules
+from ruleproof.engine.poolsearch import PersonsSearch
 from ruleproof.engine.propose import Proposed
 from ruleproof.engine.propose import propose as propose_rule
-from ruleproof.engine.rules import Rules
 from ruleproof.engine.share import learned as learned_draft
 from ruleproof.engine.slashcommand import run_command
 from ruleproof.errors import Refused, RuleproofError
 
 if TYPE_CHECKING:
     from ruleproof.edge.pool import Pool, SyncReport
+    from ruleproof.engine.add_rule import Added
+    from ruleproof.engine.rules import Rules
 
 APPROVALS = "approvals"
 CHECKOUTS = "checkouts"
@@ -91,7 +90,7 @@ class Governance:
     @cached_property
     def project(self) -> ProjectKey:
         """Which project this is, and what its key was made from."""
-        return git.project(self.start, self.config.project_key)
+        return git.project(self.start, self.config.project_key, home())
 
     @cached_property
     def files(self) -> RuleFiles:
@@ -103,7 +102,7 @@ class Governance:
         """What the engine works on; also what an agent's tools are given."""
         return Desk(
             project=self.project,
-            name=_name(self.project),
+            name=self.project.name,
             files=self.files,
             decisions=self._ledger,
             own=self.own,
@@ -205,7 +204,11 @@ class Governance:
         `kinds`: `rule`, `learned`, those of `others`; none: every kind. An agent has its own tool.
         """
         wanted = category, tuple(kinds)
-        return search_rules(self.desk, text, *wanted, agent=False, limit=limit, learned=learned, others=others)
+        return self._searching.search(text, *wanted, limit=limit, learned=learned, others=others)
+
+    @cached_property
+    def _searching(self) -> PersonsSearch:
+        return PersonsSearch(self.desk)
 
     def command(self, line: str, *, texts: bool = True) -> str:
         """What a person's `/chapters-rule` line did, in words for that person. It approves and revokes nothing.
@@ -337,11 +340,15 @@ class Governance:
         again: bool = False,
     ) -> Added:
         """Put the rule on trial as a candidate of the workspace of `rules`; `decision` as on approving."""
+        from ruleproof.engine.adopt import adopt
+
         rule = self.desk.rule_id(typed)
-        return adopt_rule(self.desk, rules, rule, decision, metric=metric, tags=tags, again=again)
+        return adopt(self.desk, rules, rule, decision, metric=metric, tags=tags, again=again)
 
     def adopted_in_force(self, candidates: Iterable[Rule]) -> tuple[Problem, ...]:
         """Those of `candidates` whose shared rule was approved after it was adopted."""
+        from ruleproof.engine.adopt import on_trial
+
         adopted = [rule for rule in candidates if rule.pool]
         return on_trial(adopted, {rule.id for rule in self.approved()}) if adopted else ()
 
@@ -386,12 +393,3 @@ def _told(report: Mapping[str, object]) -> tuple[Problem, ...]:
         for problem in (found if isinstance(found, list) else ())
         if isinstance(problem, dict) and all(isinstance(problem.get(key), str) for key in keys)
     )
-
-
-def _name(project: ProjectKey) -> str:
-    """The project for a reader: `acme/api` of a remote, the last folder of a path, the words of an override."""
-    text = project.canonical.partition("://")[2] if "://" in project.canonical else project.canonical
-    if project.source == "override":
-        return text
-    parts = [part for part in text.split("/") if part]
-    return "/".join(parts[-2:] if project.source == "remote" and len(parts) > 2 else parts[-1:])

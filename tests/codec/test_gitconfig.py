@@ -53,6 +53,21 @@ def test_a_users_own_file_gives_the_shorthands() -> None:
     }
 
 
+def test_a_whole_address_stays_as_it_is_written_whatever_mirror_this_user_has() -> None:
+    mirrors = """
+[url "https://mirror.corp.example/"]
+	insteadOf = https://github.com/
+	insteadOf = git@github.com:
+	insteadOf = /srv/
+	insteadOf = gh:
+"""
+    for url in ("https://github.com/acme/api", "git@github.com:acme/api", "/srv/git/api.git", "../api.git"):
+        assert remotes(mirrors, f'[remote "origin"]\nurl = {url}\n') == {"origin": url}
+    assert remotes(mirrors, '[remote "origin"]\nurl = gh:acme/api\n') == {
+        "origin": "https://mirror.corp.example/acme/api"
+    }
+
+
 def test_a_key_without_a_value_is_true_and_inner_blanks_stay() -> None:
     found = {setting.key: setting.value for setting in settings('[a]\nx\ny = p  q  \nz = "  s "\n')}
     assert found == {"x": "true", "y": "p  q", "z": "  s "}

@@ -17,7 +17,7 @@ from ruleproof.core.tokencount import estimate_tokens
 from ruleproof.edge.approvals import ApprovalStore
 from ruleproof.edge.rulefiles import RuleFiles
 from ruleproof.engine.approve import show
-from ruleproof.engine.poolsearch import search
+from ruleproof.engine.poolsearch import agents_search
 from ruleproof.governance import Governance
 from ruleproof.testing import FixedSystem
 
@@ -102,4 +102,6 @@ class Desk:
         return self.governance.notice(title).text
 
     def search(self, text: str, *, agent: bool, category: str = "") -> Found:
-        return search(self.governance.desk, text, category, agent=agent)
+        if agent:
+            return agents_search(self.governance.desk, text, category)
+        return self.governance.search(text, category=category)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.conformance.desk import Desk
 
-from ruleproof.core.search import Document
+from ruleproof.core.search import Document, Index
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_g7_aliases_of_the_settings_answer_for_each_other(desk: Desk) -> None:
     assert ids(desk, "postgres") == []
     aliases = {"db": "database", "postgres": "db"}
     desk.governance.config = desk.governance.config.having(search_aliases=aliases)
-    del desk.governance.desk
+    del desk.governance.desk, desk.governance._searching
     assert ids(desk, "postgres") == ids(desk, "db") == [rule.id]
     desk.approve(rule.id)
     assert desk.search("postgres", agent=True).total == 1
@@ -94,3 +94,24 @@ def test_g7_a_rule_is_found_as_its_file_reads_now(desk: Desk) -> None:
     path.write_bytes(data)
     desk.revoke(rule.id)
     assert ids(desk, "archive") == [rule.id] and desk.search("archive", agent=True).total == 0
+
+
+def test_g7_a_second_search_indexes_only_what_changed(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = [desk.propose("security", f"Check archive number {number} first.") for number in range(5)]
+    assert len(ids(desk, "archive")) == 5
+    put: list[str] = []
+    real = Index.put
+
+    def counted(self: Index, document: Document) -> None:
+        put.append(document.id)
+        real(self, document)
+
+    monkeypatch.setattr(Index, "put", counted)
+    assert len(ids(desk, "archive")) == 5 and put == []
+    sixth = desk.propose("security", "Check the archive last.")
+    (desk.pool / rules[0].place.path).unlink()
+    assert set(ids(desk, "archive")) == {*(rule.id for rule in rules[1:]), sixth.id} and put == [sixth.id]
+    chapter = Document("c-1", "chapter", "archive", desk.project)
+    for _ in range(2):
+        assert "c-1" in ids(desk, "archive", others=[chapter])
+    assert put == [sixth.id, "c-1"] and "c-1" not in ids(desk, "archive"), "it goes with whoever brought it"

@@ -137,3 +137,42 @@ def test_g9_a_rule_numbered_beyond_999_is_approved_found_and_in_the_notice(perso
     assert f"[{thousand}] (security) Run the replay" in person.ok("notice").out
     assert [hit["id"] for hit in person.json("search", "replay")["hits"]] == [thousand]
     assert person("approve", "1000", stdin="", tty=True).err.count(thousand) >= 1, "1000 is this machine's own"
+
+
+def test_g9_no_git_config_of_the_user_or_the_repository_leads_a_pass_elsewhere(
+    person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool, elsewhere = tmp_path / "team.git", tmp_path / "elsewhere.git"
+    Remote(str(elsewhere)).create()
+    rewrite = f'[url "{elsewhere}"]\n\tinsteadOf = {pool}\n\tpushInsteadOf = {pool}\n\tinsteadOf = team:\n'
+    home = tmp_path / "home"
+    (home / ".config" / "git").mkdir(parents=True)
+    (home / ".gitconfig").write_text(rewrite)
+    (home / ".config" / "git" / "config").write_text(rewrite)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / ".gitconfig"))
+    assert person("pool", "link", "team:rules").code == 1, "an address is taken as it stands, or refused"
+    person.ok("pool", "link", str(pool), "--create")
+    person.propose()
+    person.ok("pool", "sync")
+    config = next(person.base.glob("pools/*/git/config"))
+    config.write_text(config.read_text() + rewrite)
+    person.propose("Run the replay before tagging.")
+    person.ok("pool", "sync")
+    assert len([path for path in in_pool(Remote(str(pool))) if path.startswith("rules/")]) == 2
+    assert not any((elsewhere / "refs" / "heads").iterdir())
+
+
+def test_g9_linking_to_another_pool_says_what_becomes_of_what_waits(person: Person, tmp_path: Path) -> None:
+    first, second = tmp_path / "one.git", tmp_path / "two.git"
+    person.ok("pool", "link", str(first), "--create")
+    rule = person.propose()
+    first.rename(tmp_path / "away.git")
+    assert person("pool", "sync", "--json").json["pending"]
+    done = person.ok("pool", "link", str(second), "--create")
+    said = done.err.replace("\n", " ")
+    assert f"Until now it was linked to {first}" in said and "1 of this machine's files" in said
+    person.ok("pool", "sync")
+    assert len([path for path in in_pool(Remote(str(second))) if path.startswith("rules/")]) == 1
+    assert "Until now" not in person.ok("pool", "link", str(second)).err
+    assert person.standing() == {rule: "proposed"}

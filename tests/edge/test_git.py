@@ -80,6 +80,20 @@ def test_no_environment_variable_is_asked(repo: Path, tmp_path: Path, monkeypatc
     assert git.project(repo) == before
 
 
+@needs_git
+@pytest.mark.parametrize("name", git.USER_CONFIGS)
+def test_a_shorthand_of_the_users_own_config_names_the_project_that_the_whole_address_names(
+    repo: Path, tmp_path: Path, name: str
+) -> None:
+    home = tmp_path / "home"
+    (home / name).parent.mkdir(parents=True)
+    (home / name).write_text('[url "https://github.com/"]\n\tinsteadOf = gh:\n\tinsteadOf = https://gitlab.com/\n')
+    run(repo, "remote", "add", "origin", "gh:acme/api")
+    assert git.project(repo, "", home).canonical == "github.com/acme/api"
+    run(repo, "remote", "set-url", "origin", "https://gitlab.com/acme/api")
+    assert git.project(repo, "", home).canonical == "gitlab.com/acme/api", "a mirror makes no other project"
+
+
 def test_outside_of_a_repository_the_key_comes_from_the_folder(tmp_path: Path) -> None:
     assert git.find(tmp_path) is None
     assert git.project(tmp_path).canonical == f"path://{tmp_path.resolve()}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 _SECTION = re.compile(r"""\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\\n]|\\.)*)")?\s*\]""")
 _KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(=)?")
+_WHOLE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[^/:]*@|[/~.\\]|[A-Za-z]:[\\/]")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
 
@@ -65,7 +66,11 @@ def _value(text: str, lines: Iterator[str]) -> str:
 
 
 def remotes(*texts: str) -> Mapping[str, str]:
-    """name -> address of every remote in `texts` (the repository's config last), `insteadOf` applied."""
+    """name -> address of every remote in `texts` (the repository's config last).
+
+    `insteadOf` is applied to a shorthand. A whole address (with a scheme, a user or a path) stays as it is written: it
+    names the project, and where this user fetches it from, a mirror say, must not make another project of it.
+    """
     found: dict[str, str] = {}
     instead: list[tuple[str, str]] = []
     for text in texts:
@@ -79,7 +84,7 @@ def remotes(*texts: str) -> Mapping[str, str]:
 
 def _rewritten(url: str, instead: list[tuple[str, str]]) -> str:
     fitting = [(short, base) for short, base in instead if url.startswith(short)]
-    if not fitting:
+    if not fitting or _WHOLE.match(url):
         return url
     short, base = max(fitting, key=lambda pair: len(pair[0]))
     return base + url.removeprefix(short)

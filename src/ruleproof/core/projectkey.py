@@ -41,6 +41,15 @@ class ProjectKey:
     source: Source
 
     @property
+    def name(self) -> str:
+        """The project for a reader: `acme/api` of a remote, the last folder of a path, the words of an override."""
+        text = self.canonical.partition("://")[2] if "://" in self.canonical else self.canonical
+        if self.source == "override":
+            return text
+        parts = [part for part in text.split("/") if part]
+        return "/".join(parts[-2:] if self.source == "remote" and len(parts) > 2 else parts[-1:])
+
+    @property
     def note(self) -> str:
         """What a person has to know about this key; empty for one that every checkout of the repository shares."""
         if self.source == "path":

@@ -14,6 +14,7 @@ from ruleproof.edge import fs
 from ruleproof.errors import StoreError
 
 MAX_FILE = 1 << 20
+USER_CONFIGS = (".config/git/config", ".gitconfig")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +64,21 @@ def _pointed(file: Path, label: str) -> Path | None:
         return None
 
 
-def remotes(checkout: Checkout, user_config: Path | None = None) -> dict[str, str]:
-    """name -> address of the repository's remotes; `user_config`: a file whose `insteadOf` rules apply as well.
+def remotes(checkout: Checkout, home: Path | None = None) -> dict[str, str]:
+    """name -> address of the repository's remotes; `home`: of the user whose own git config has shorthands, too.
 
     An address may hold credentials: show it only through `core.projectkey.without_secret`.
     """
-    texts = [_text(user_config)] if user_config else []
+    texts = [_text(home / name) for name in USER_CONFIGS] if home else []
     return dict(read_remotes(*texts, _text(checkout.common_dir / "config")))
 
 
-def project(start: Path, override: str = "", user_config: Path | None = None) -> ProjectKey:
+def project(start: Path, override: str = "", home: Path | None = None) -> ProjectKey:
     """The project of `start`: of its repository's remote, else of the main work tree's path, else of `start` itself."""
     checkout = find(start)
     if checkout is None:
         return project_key(None, str(start.resolve()), override)
-    return project_key(choose_remote(remotes(checkout, user_config)), str(checkout.main), override)
+    return project_key(choose_remote(remotes(checkout, home)), str(checkout.main), override)
 
 
 def _text(file: Path) -> str:

@@ -27,24 +27,33 @@ _INTERPRETERS = ("node", "bun", "deno", "python")
 MAX_ANCESTORS = 64
 
 
+def home() -> Path | None:
+    """The home of the user whom the system says we are; None where it says none. No environment variable moves it."""
+    if sys.platform == "win32":
+        return Path.home()
+    import pwd
+
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
+        return None
+
+
 def default_base() -> Path:
     """The state folder of the user whom the system says we are; raises StoreError where it says none."""
     if sys.platform == "win32":
         from platformdirs import user_state_path
 
         return user_state_path("ruleproof", appauthor=False)
-    import pwd
-
-    try:
-        home = Path(pwd.getpwuid(os.getuid()).pw_dir)
-    except KeyError as error:
+    place = home()
+    if place is None:
         raise StoreError(
             f"User {os.getuid()} has no entry in the password database, hence no place for approvals.",
             hint="Add the user to it; a volume at its home keeps what is decided.",
-        ) from error
+        )
     if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "ruleproof"
-    return home / ".local" / "state" / "ruleproof"
+        return place / "Library" / "Application Support" / "ruleproof"
+    return place / ".local" / "state" / "ruleproof"
 
 
 class UserState:

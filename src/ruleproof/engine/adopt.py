@@ -7,6 +7,7 @@ file. A rule in force here stands in every notice, so that no session could be w
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from ruleproof.core.approval import Decision, require_seen
 from ruleproof.core.problems import Problem
@@ -15,8 +16,10 @@ from ruleproof.core.rule import Rule
 from ruleproof.core.text import normalise
 from ruleproof.engine.add_rule import Added, Draft
 from ruleproof.engine.desk import Desk
-from ruleproof.engine.rules import Rules
 from ruleproof.errors import Refused
+
+if TYPE_CHECKING:
+    from ruleproof.engine.rules import Rules
 
 
 def adopt(

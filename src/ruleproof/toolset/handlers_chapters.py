@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ruleproof.core.draft import Draft
 from ruleproof.engine.desk import Desk
-from ruleproof.engine.poolsearch import search
+from ruleproof.engine.poolsearch import agents_search
 from ruleproof.engine.propose import propose
 from ruleproof.errors import Refused
 from ruleproof.toolset.arguments import ChaptersRulePropose, ChaptersSearch
@@ -36,7 +36,7 @@ def chapters_search(bench: Bench, args: ChaptersSearch) -> Result:
     """The best matches among the rules in force, and how many there are in all."""
     desk = _desk(bench)
     limit = min(args.limit if args.limit > 0 else FOUND, MOST_FOUND)
-    found = search(desk, args.query, agent=True, category=args.category or "", limit=limit)
+    found = agents_search(desk, args.query, args.category or "", limit=limit)
     texts = {rule.id: rule.text for rule in desk.in_force()}
     hits = [
         {

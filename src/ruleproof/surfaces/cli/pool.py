@@ -37,7 +37,8 @@ def link(
     """Link this project to a pool.
 
     The token of an https address is read from HARNESS_POOL_TOKEN, or asked for and kept in a file that only you can
-    read. Nothing is sent before `ruleproof pool sync`.
+    read. Nothing is sent before `ruleproof pool sync`. A project has one pool: linking it to another one loses no file
+    and decides nothing.
     """
     governance = governed()
     token = ""
@@ -45,10 +46,17 @@ def link(
         token = str(
             typer.prompt("Token (none: leave empty)", default="", show_default=False, hide_input=True, err=True)
         )
+    before, last = governance.link(), governance.last_sync()
     made = governance.link_pool(address, token.strip(), create=create)
     data = {"address": made.address, "project": governance.project.key, "canonical": governance.project.canonical}
     note = governance.project.note
-    return Reply(data, paragraph(f"Linked to {made.address}."), notes=(note[:1].upper() + note[1:],) if note else ())
+    notes = [note[:1].upper() + note[1:]] if note else []
+    if before is not None and before.address != made.address:
+        notes.append(
+            f"Until now it was linked to {before.address}, which {_lacked(last)}. Every rule file stays here, and the "
+            "next sync publishes all of this machine's own to the new pool."
+        )
+    return Reply(data, paragraph(f"Linked to {made.address}."), notes=tuple(notes))
 
 
 @verb("ruleproof pool sync", "ruleproof pool sync --json")
@@ -118,6 +126,13 @@ def stands(governance: Governance) -> Reply:
         "last_sync": dict(last) or None,
     }
     return Reply(data, facts(about))
+
+
+def _lacked(report: Mapping[str, object]) -> str:
+    pending = report.get("pending")
+    if not report or not isinstance(pending, list):
+        return "was never synced with"
+    return f"still lacked {len(pending)} of this machine's files" if pending else "had all of this machine's files"
 
 
 def _last(report: Mapping[str, object]) -> str:
