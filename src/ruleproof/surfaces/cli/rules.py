@@ -31,7 +31,7 @@ WithStatus = Annotated[Status | None, typer.Option("--status", help="Only rules 
 
 @verb("ruleproof rules", "ruleproof rules --all")
 def rules(ctx: typer.Context, all_: All = False, status: WithStatus = None) -> Reply | None:
-    """List, show, search, add, retire, accept, adopt or recheck rules.
+    """List, show, add, retire, accept, adopt or recheck rules.
 
     Without a command it lists the live ones.
     """
