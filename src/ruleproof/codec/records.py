@@ -167,7 +167,7 @@ def trial_from(value: Mapping[str, object]) -> TrialState:
         more,
         *(_randomised_from(value) if "policy" in value else ()),
     )
-    return trial if more.keys().isdisjoint(_AFTER) else _with_after(trial)
+    return trial if more is NOTHING or more.keys().isdisjoint(_AFTER) else _with_after(trial)
 
 
 def _with_after(trial: TrialState) -> TrialState:

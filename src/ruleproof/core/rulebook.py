@@ -116,7 +116,8 @@ class Rulebook:
         elif rule.status == "active":
             self._active[rule.id] = rule
             self.active_version += 1
-            if rule.trial is not None and rule.trial.comparison is not None:
+            trial = rule.trial
+            if trial is not None and (trial.watch or trial.recheck) and trial.comparison is not None:
                 self._checked[rule.id] = rule
         if self._normal is not None:
             self._remember(rule)
