@@ -421,7 +421,8 @@ def test_e6_the_command_line_opens_a_recheck_and_shows_it_everywhere(cli: Cli) -
     harness = Harness.create()
     rule = promoted(harness)
     said = cli.ok("rules", "recheck", rule.id).out
-    assert "stays active: recheck 1 open since" in " ".join(said.split())
+    assert "stays active: recheck 1 open since" in " ".join(said.split()) and "nothing was counted yet" in said
+    assert "rule_recheck" in cli.ok("journal").out and "a person asked for it" in cli.ok("journal").out
     assert cli("rules", "recheck", rule.id).code == 1
     assert "active, recheck open" in cli.ok("rules").out and cli.json("status")["rechecks"] == [rule.id]
     shown = cli.json("rules", "show", rule.id)["after_promotion"]

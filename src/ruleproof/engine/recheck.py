@@ -67,14 +67,16 @@ class After:
     @property
     def line(self) -> str:
         """The same in one sentence."""
-        said = summary(self.evidence) or "nothing was counted yet"
+        arms = [self.evidence.get(arm) for arm in ("shown", "withheld")]
+        counted = self.evidence.get("sessions") or any(isinstance(arm, dict) and arm.get("counted") for arm in arms)
+        said = f"evidence {summary(self.evidence)}" if counted else "nothing was counted yet"
         if self.kind == "none":
             said = "not monitored: it is withheld from nobody"
         elif self.kind == "watch":
-            said = f"monitored since {self.since}, withheld from {self.holdout:.0%} of sessions; evidence {said}"
+            said = f"monitored since {self.since}, withheld from {self.holdout:.0%} of sessions; {said}"
         else:
-            arms = f"withheld from {self.holdout:.0%} of sessions" if self.holdout else "withheld from nobody"
-            said = f"recheck {self.number} open since {self.since} ({self.why}), {arms}; evidence {said}"
+            control = f"withheld from {self.holdout:.0%} of sessions" if self.holdout else "withheld from nobody"
+            said = f"recheck {self.number} open since {self.since} ({self.why}), {control}; {said}"
         return f"{said}; last recheck: {self.last}" if self.last else said
 
     def as_json(self) -> dict[str, object]:

@@ -13,7 +13,7 @@ from ruleproof.surfaces.cli.output import Reply
 from ruleproof.surfaces.cli.verb import verb
 
 _IDS = ("id", "notice_id", "rule_id", "session_id")
-_SAID = ("summary", "reason", "note", "rule", "mode", "metric")
+_SAID = ("why", "summary", "reason", "note", "rule", "mode", "metric")
 
 
 @verb("ruleproof journal", "ruleproof journal --type rule_promote --type rule_retire --limit 50")
