@@ -9,6 +9,7 @@ cache is warm); warm means the same process again. The goals stand beside the fi
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import subprocess
 import sys
@@ -23,9 +24,11 @@ from statistics import median
 from ruleproof.codec.facts import write_facts
 from ruleproof.codec.rulefile import write_rule
 from ruleproof.codec.shards import changed, entry_of
+from ruleproof.config import HarnessConfig
 from ruleproof.core.approval import CurationFact
 from ruleproof.core.continuation import continuation_notice
 from ruleproof.core.corerules import Block, OverBudget, cheapest_sets, compose
+from ruleproof.core.projectkey import ProjectKey
 from ruleproof.core.proposal import Proposal, place
 from ruleproof.core.search import Document, Index, Query, pack
 from ruleproof.core.tokencount import estimate_tokens
@@ -34,6 +37,7 @@ from ruleproof.edge.pool import Pool
 from ruleproof.edge.pool.remote import Remote
 from ruleproof.edge.pool.store import GitStore
 from ruleproof.edge.rulefiles import RuleFiles
+from ruleproof.governance import Governance
 
 PROJECT = "p-1"
 WRITERS = 50
@@ -142,6 +146,48 @@ def bench_search(rules: list[Proposal], repeats: int) -> None:
     show("search: one document replaced", timed(lambda: index.put(documents[7]), repeats))
 
 
+def bench_facade(root: Path, work: Path, repeats: int) -> None:
+    """The same search as a person's process does it: every file looked at, what changed read and indexed."""
+    governance = Governance(
+        HarnessConfig(harness_root=work / "w", project_key=PROJECT), start=work, base=work / "state"
+    )
+    governance.project = ProjectKey(PROJECT, PROJECT, "override")
+    governance.files = RuleFiles(root)
+    start = time.perf_counter()
+    found = governance.search("archive restore")
+    first = (time.perf_counter() - start) * 1e3
+    show(f"search by a person, all files read and indexed first ({found.total:,} hits)", first)
+    show("search by a person, again in that process", timed(lambda: governance.search("archive restore"), repeats))
+
+
+def bench_process(work: Path) -> None:
+    """`ruleproof pool sync` of one new file as a process of its own, over a small local pool."""
+    code = (
+        "import sys; from pathlib import Path; import ruleproof.governance as governance\n"
+        "base = Path(sys.argv.pop(1)); governance.default_base = lambda: base\n"
+        "governance.require_lasting = lambda base: None\n"
+        "from ruleproof.surfaces.cli.main import main; main()"
+    )
+    home = {**os.environ, "HARNESS_PROJECT_KEY": PROJECT, "HARNESS_ROOT": str(work / "none")}
+
+    def ruleproof(*words: str) -> None:
+        command = [sys.executable, "-c", code, str(work / "process"), *words]
+        subprocess.run(command, env=home, capture_output=True, check=True)
+
+    ruleproof("pool", "link", str(work / "small.git"), "--create")
+    wall, processor = [], []
+    for number in range(6):
+        ruleproof("propose", "security", f"Check archive number {number} before a restore.")
+        start, used = time.perf_counter(), os.times()
+        ruleproof("pool", "sync")
+        now = os.times()
+        wall.append((time.perf_counter() - start) * 1e3)
+        spent = now.children_user + now.children_system - used.children_user - used.children_system
+        processor.append(spent * 1e3)
+    show("`pool sync` of one new file, a process of its own: wall", median(wall[1:]), "goal 1,000")
+    show("`pool sync` of one new file, a process of its own: processor", median(processor[1:]))
+
+
 def bench_shards(rules: list[Proposal], repeats: int) -> None:
     entries = {rule.place.path: entry_of(rule) for rule in rules}
     show(f"shards of {len(entries):,} files, all", timed(lambda: changed({}, entries), 3))
@@ -202,7 +248,9 @@ def main() -> None:
         print(f"{asked.files:,} rule files of {WRITERS} writers, {asked.approved} approved")
         bench_notice(root, state, asked.approved, asked.repeats)
         bench_search(rules, asked.repeats)
+        bench_facade(root, Path(name), asked.repeats)
         bench_shards(rules, asked.repeats)
+        bench_process(Path(name))
         bench_sync(rules, Path(name))
 
 
