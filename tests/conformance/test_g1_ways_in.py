@@ -138,3 +138,37 @@ def test_g1_revoking_hides_a_rule_from_the_list_and_all_shows_it(person: Person)
     assert json.loads(person.ok("review", "--json").out)["rules"] == []
     assert person.approve(rule).code == 0, "approving again is possible"
     assert person.standing() == {rule: "core"}
+
+
+def test_g1_an_instruction_file_reads_alike_with_any_line_end_and_with_front_matter_that_yaml_would_refuse(
+    person: Person,
+) -> None:
+    body = "# Rules\n\nCheck the archive before a restore.\nThen restore it slowly.\n"
+    (person.folder / "plain.md").write_bytes(body.encode())
+    (person.folder / "windows.md").write_bytes(b"\xef\xbb\xbf" + body.replace("\n", "\r\n").encode())
+    head = "---\nglobs: *.tsx\ndescription: Use when: x\nalwaysApply: true\n---\n"
+    (person.folder / "odd.mdc").write_bytes(head.encode() + body.encode())
+    pieces = person("import", "plain.md", "windows.md", "odd.mdc", "--json").json["pieces"]
+    assert [piece["outcome"] for piece in pieces] == ["proposed", "same", "same"]
+    (row,) = person.rows().values()
+    assert row["text"] == body.strip()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"Fine.\nCheck the archive \xff before.\n", "Line 2 is not UTF-8"),
+        ("Check the archive first.\n".encode("utf-16"), "Line 1 is not UTF-8"),
+        (b"# Rules\n<<<<<<< mine\nCheck it.\n=======\nDo not.\n>>>>>>> theirs\n", "odd.md:2: a merge conflict"),
+        (b"---\nglobs: x\nCheck the archive first.\n", "odd.md:1: the front matter never ends"),
+    ],
+)
+def test_g1_an_instruction_file_that_cannot_be_read_is_refused_whole_with_its_line(
+    person: Person, data: bytes, said: str
+) -> None:
+    (person.folder / "odd.md").write_bytes(data)
+    done = person("import", "odd.md")
+    assert done.code == 1 and said in done.out.replace("\n  ", " "), done
+    assert files(person) == []
+    (person.folder / "odd.md").write_bytes(b"---\ntitle: a\ntitle: b\n---\nCheck the archive first.\n")
+    assert "odd.md:3" in person.ok("import", "odd.md").err, "what is only odd is named"

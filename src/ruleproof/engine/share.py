@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from ruleproof.codec.rulefile import front_matter
 from ruleproof.core.corerules import entry
 from ruleproof.core.draft import Draft, check
 from ruleproof.core.importing import split_text
+from ruleproof.core.problems import Problem
 from ruleproof.core.proposal import title_of
 from ruleproof.core.rule import Rule
 from ruleproof.engine.desk import Desk
@@ -38,10 +40,25 @@ class Piece:
     reason: str = ""
 
 
-def import_text(desk: Desk, source: str, text: str, category: str, *, write: bool) -> tuple[Piece, ...]:
-    """Propose the pieces of `text`, or say what that would be. `source`: the file's path, kept as provenance."""
-    pieces = split_text(text, lambda part: desk.count(part) <= desk.cap)
-    return tuple(_piece(desk, source, part, category, write) for part in pieces)
+def import_file(
+    desk: Desk, source: str, data: bytes, category: str, *, write: bool
+) -> tuple[tuple[Piece, ...], tuple[Problem, ...]]:
+    """Propose what stands in a file, or say what that would be. `source`: its path, kept as provenance.
+
+    Returns the pieces, and what is odd about its front matter. A file that is no UTF-8, that holds a merge conflict or
+    whose front matter never ends is refused whole, with the line.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return (Piece(source, "", "refused", reason=f"Line {line} is not UTF-8 (byte {error.start})."),), ()
+    _, body, problems = front_matter(text, source)
+    fatal = [problem for problem in problems if problem.code in ("conflict-marker", "open-front-matter")]
+    if fatal:
+        return (Piece(source, "", "refused", reason=str(fatal[0])),), ()
+    pieces = split_text(body, lambda part: desk.count(part) <= desk.cap)
+    return tuple(_piece(desk, source, part, category, write) for part in pieces), problems
 
 
 def _piece(desk: Desk, source: str, text: str, category: str, write: bool) -> Piece:

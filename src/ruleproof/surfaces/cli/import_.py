@@ -28,19 +28,20 @@ def import_(
     A file that fits the budget stays whole; a larger one is cut at headings and blank lines, never inside a code fence.
     Nothing of it is in force before a person approves it.
     """
-    from ruleproof.codec.rulefile import front_matter
     from ruleproof.edge import fs
-    from ruleproof.engine.share import import_text
+    from ruleproof.engine.share import import_file
 
     missing = [str(path) for path in paths if not path.is_file()]
     if missing:
         raise typer.BadParameter(f"{', '.join(missing)} is no file", param_hint="PATH")
     governance = governed()
     pieces: list[Piece] = []
+    notes: list[str] = []
     for path in paths:
-        text = (fs.read_bytes(path) or b"").decode("utf-8-sig", "replace")
-        body = front_matter(text, str(path))[1]
-        pieces += import_text(governance.desk, path.as_posix(), body, category, write=not dry_run)
+        raw = fs.read_bytes(path) or b""
+        made, odd = import_file(governance.desk, path.as_posix(), raw, category, write=not dry_run)
+        pieces += made
+        notes += map(str, odd)
     lines = []
     for piece in pieces:
         near = f"; nearly the same: {', '.join(piece.near)}" if piece.near else ""
@@ -64,4 +65,5 @@ def import_(
         ],
     }
     refused = any(piece.outcome == "refused" for piece in pieces)
-    return Reply(data, "\n".join(lines) or "There is no text in it.", Exit.PROBLEMS if refused else Exit.DONE)
+    text = "\n".join(lines) or "There is no text in it."
+    return Reply(data, text, Exit.PROBLEMS if refused else Exit.DONE, notes=tuple(notes))
