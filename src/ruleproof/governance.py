@@ -14,7 +14,8 @@ from platform import node
 from typing import TYPE_CHECKING
 
 from ruleproof.codec.facts import write_facts
-from ruleproof.config import WORKSPACE, HarnessConfig, environment_names, pool_token
+from ruleproof.config import HarnessConfig
+from ruleproof.config.sources import WORKSPACE, environment_names, pool_token
 from ruleproof.core.approval import CurationFact, Decision, agent_signs
 from ruleproof.core.continuation import Chapter
 from ruleproof.core.draft import Draft

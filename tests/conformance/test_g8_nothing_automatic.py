@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.conformance.desk import Desk
 
-from ruleproof.config import git_environment
+from ruleproof.config.sources import git_environment
 from ruleproof.edge.ignored import require_ignored
 from ruleproof.errors import Refused
 

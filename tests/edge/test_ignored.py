@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ruleproof.config import git_environment
+from ruleproof.config.sources import git_environment
 from ruleproof.edge import ignored
 from ruleproof.edge.ignored import require_ignored
 from ruleproof.errors import Refused

@@ -13,7 +13,8 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from ruleproof.config import PREFIX, HarnessConfig
+from ruleproof.config import HarnessConfig
+from ruleproof.config.sources import PREFIX
 
 WIDTH = 100
 HEAD = f"""\

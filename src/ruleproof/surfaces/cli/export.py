@@ -44,7 +44,7 @@ def export(
 
 def _written(file: Path, text: str, target: Target) -> bool:
     """Write the export, or nothing where there is neither a rule nor a file. Raises Refused."""
-    from ruleproof.config import git_environment
+    from ruleproof.config.sources import git_environment
     from ruleproof.edge.hostfiles import read_text, write_text
     from ruleproof.edge.ignored import require_ignored
     from ruleproof.engine.share import export_head

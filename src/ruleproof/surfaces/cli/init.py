@@ -32,7 +32,8 @@ def init(
     already stays as it is; a ruleproof.toml that cannot be read is kept beside a new one. A workspace that came with a
     clone is not trusted by this; see `ruleproof trust --help`.
     """
-    from ruleproof.config import SETTINGS_FILE, HarnessConfig, find_project
+    from ruleproof.config import HarnessConfig
+    from ruleproof.config.sources import SETTINGS_FILE, find_project
     from ruleproof.edge.workspacedir import WorkspaceDir
     from ruleproof.harness import Harness
 

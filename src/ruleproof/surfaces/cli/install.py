@@ -32,7 +32,7 @@ def install(
     The deny rules keep the agent from `ruleproof approve`, `revoke`, `review`, `search` and `command`. Every other
     setting keeps every byte.
     """
-    from ruleproof.config import find_project
+    from ruleproof.config.sources import find_project
     from ruleproof.edge.hostfiles import write_text
 
     changes = _changes(find_project(None), uninstall)

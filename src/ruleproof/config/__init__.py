@@ -1,4 +1,4 @@
-"""Every setting, its default, its range; the only reader of the environment and of the settings file.
+"""Every setting, its default, its range.
 
 Precedence: argument, environment (`HARNESS_` + the upper-case name), `ruleproof.toml`, default. A misspelt boolean, an
 empty number, an unknown name or a value out of range is refused at start with the name of the setting, never taken as
@@ -7,9 +7,6 @@ off.
 
 from __future__ import annotations
 
-import difflib
-import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -17,6 +14,17 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator, model_validator
 
+from ruleproof.config.sources import (
+    SETTINGS_FILE,
+    WORKSPACE,
+    find_project,
+    from_environment,
+    from_settings_file,
+    nearest,
+    own_names,
+    process_environment,
+    variable,
+)
 from ruleproof.core.breaker import BreakerPolicy
 from ruleproof.core.evalcase import CaseLimits
 from ruleproof.core.evidence.replay import Margins, ReplayPolicy
@@ -25,15 +33,6 @@ from ruleproof.core.ids import opaque
 from ruleproof.core.score import DEFAULT_THRESHOLD
 from ruleproof.errors import ConfigError
 
-SETTINGS_FILE = "ruleproof.toml"
-WORKSPACE = ".ruleproof"
-PREFIX = "HARNESS_"
-ROOT_VARIABLE = "HARNESS_ROOT"
-"""The one variable whose name is not the prefix and the setting's name."""
-POOL_TOKEN_VARIABLE = PREFIX + "POOL_TOKEN"
-"""A secret, so no setting: it stands in no settings file."""
-TABLES: Mapping[str, type[float] | type[str]] = {"thresholds": float, "signal_weights": float, "search_aliases": str}
-_WORDS = "name", "db=database,k8s=kubernetes"
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
 
 Mode = Literal["observe_only", "suggest", "auto"]
@@ -200,7 +199,7 @@ class HarnessConfig(BaseModel):
         return self
 
     def __init__(self, **values: Any) -> None:
-        self._fill(_snake(values, "argument"), "argument")
+        self._fill(own_names(values, "argument", type(self).model_fields), "argument")
 
     def _fill(self, values: Mapping[str, Any], origin: Mapping[str, str] | str) -> None:
         """Validate `values` into this instance, as `BaseModel.__init__` does; a refusal names a value's origin."""
@@ -221,16 +220,18 @@ class HarnessConfig(BaseModel):
         values: dict[str, Any] = {}
         origin: dict[str, str] = {}
         file = place / SETTINGS_FILE
-        for name, value in _snake(_from_file(file), str(file)).items():
+        for name, value in own_names(from_settings_file(file), str(file), cls.model_fields).items():
             values[name], origin[name] = value, str(file)
-        for name, value in _from_environment(os.environ if environ is None else environ).items():
+        for name, value in from_environment(
+            process_environment() if environ is None else environ, cls.model_fields
+        ).items():
             values[name], origin[name] = value, variable(name)
-        for name, value in _snake(overrides, "argument").items():
+        for name, value in own_names(overrides, "argument", cls.model_fields).items():
             values[name], origin[name] = value, "argument"
         unknown = sorted(values.keys() - cls.model_fields.keys())
         if unknown:
             name = unknown[0]
-            raise ConfigError(f"{name} ({origin[name]}) is not a setting.", hint=_nearest(name, cls.model_fields))
+            raise ConfigError(f"{name} ({origin[name]}) is not a setting.", hint=nearest(name, cls.model_fields))
         from_file = origin.get("harness_root") == str(file)
         if from_file and str(values["harness_root"]).strip():
             values["harness_root"] = place / Path(str(values["harness_root"])).expanduser()
@@ -282,98 +283,6 @@ class HarnessConfig(BaseModel):
         return self.thresholds.get(metric, named.get(metric, DEFAULT_THRESHOLD))
 
 
-def find_project(folder: Path | None) -> Path:
-    """`folder`, else the nearest folder from here upwards with a settings file or a workspace, else here."""
-    here = (folder or Path.cwd()).absolute()
-    if folder is not None:
-        return here
-    for place in (here, *here.parents):
-        if (place / SETTINGS_FILE).is_file() or (place / WORKSPACE).is_dir():
-            return place
-    return here
-
-
-def _from_file(file: Path) -> dict[str, Any]:
-    try:
-        text = file.read_bytes().decode("utf-8-sig")
-        return tomllib.loads(text)
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(
-            f"{file}: {error}.",
-            hint="Correct the file, or call `ruleproof init` there: it sets this one aside.",
-        ) from None
-
-
-def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    known = {variable(name): name for name in HarnessConfig.model_fields}
-    for name in environ:
-        if name.startswith(PREFIX) and name not in known:
-            close = difflib.get_close_matches(name, known, n=1, cutoff=0.93)
-            if close:
-                raise ConfigError(f"{name} is not a setting.", hint=f"Did you mean {close[0]}?")
-    for name in HarnessConfig.model_fields:
-        value = environ.get(variable(name), environ.get(PREFIX + camel(name)))
-        if value is not None:
-            values[name] = _table(variable(name), value, TABLES[name]) if name in TABLES else value
-    return values
-
-
-def pool_token() -> str:
-    """The token of a pool's https address, where the environment has one."""
-    return os.environ.get(POOL_TOKEN_VARIABLE, "")
-
-
-def environment_names() -> tuple[str, ...]:
-    """Names, without values, of this process's environment: some say that an agent drives it."""
-    return tuple(os.environ)
-
-
-def git_environment() -> dict[str, str]:
-    """The environment for a git that finds repository and index from the folder alone, in plain English."""
-    return {**{name: text for name, text in os.environ.items() if name[:4].upper() != "GIT_"}, "LC_ALL": "C"}
-
-
-def camel(name: str) -> str:
-    """The other spelling of a setting: `core_rules_budget_tokens` is `coreRulesBudgetTokens`, too."""
-    first, *others = name.split("_")
-    return first + "".join(map(str.capitalize, others))
-
-
-def _snake(values: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    """`values` under our own spelling of their names; raises ConfigError where one is set under both."""
-    ours = {camel(name): name for name in HarnessConfig.model_fields}
-    found: dict[str, Any] = {}
-    for name, value in values.items():
-        own = ours.get(name, name)
-        if own in found:
-            raise ConfigError(f"{own} ({origin}) is set twice, as {own} and as {camel(own)}.", hint="Keep one of them.")
-        found[own] = value
-    return found
-
-
-def variable(name: str) -> str:
-    """The environment variable of a setting."""
-    return ROOT_VARIABLE if name == "harness_root" else PREFIX + name.upper()
-
-
-def _table(name: str, text: str, kind: type[float] | type[str]) -> dict[str, float | str]:
-    """`metric=0.4,other=0.6`, or `db=database`."""
-    table: dict[str, float | str] = {}
-    for part in text.split(","):
-        key, equals, value = part.partition("=")
-        try:
-            table[key.strip()] = kind(value.strip())
-        except ValueError:
-            equals = ""
-        if not equals or not key.strip():
-            wanted, example = ("number", "agent_reliability=0.4,outcome=0.5") if kind is float else _WORDS
-            raise ConfigError(f"{name}: {part!r} is not name={wanted}.", hint=f"For example {example}.")
-    return table
-
-
 def _boolean(value: object) -> bool:
     word = str(value).strip().casefold()
     if word in _TRUE:
@@ -389,12 +298,7 @@ def _explained(error: ValidationError, origin: Mapping[str, str] | str) -> Confi
     source = origin if isinstance(origin, str) else origin.get(name, "default")
     known = HarnessConfig.model_fields.get(name)
     if known is None and first["loc"]:
-        return ConfigError(f"{name} ({source}) is not a setting.", hint=_nearest(name, HarnessConfig.model_fields))
+        return ConfigError(f"{name} ({source}) is not a setting.", hint=nearest(name, HarnessConfig.model_fields))
     said = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
     given = "" if first["type"] == "value_error" else f" (given {first['input']!r})"
     return ConfigError(f"{name} ({source}): {said}{given}.", hint=(known and known.description) or "")
-
-
-def _nearest(name: str, known: Mapping[str, object]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"Did you mean {close[0]}?" if close else "`ruleproof init` writes a file with every setting."
