@@ -109,6 +109,10 @@ def test_g10_only_a_person_who_saw_the_text_adopts(person: Person, rule: str, mo
     assert not [tool.name for tool in TOOLS if "adopt" in tool.name + tool.description.casefold()]
 
 
+def test_g10_the_host_denies_its_agent_the_command(person: Person) -> None:
+    assert "Bash(ruleproof rules adopt:*)" in person.ok("install", "claude-code", "--dry-run").out
+
+
 def test_g10_a_text_that_changed_between_page_and_click_is_not_adopted(person: Person, rule: str) -> None:
     harness = Harness.create(harness_root=person.folder / ".ruleproof", project_key="p")
     seen = harness.governance.show(rule).row.rule.digest

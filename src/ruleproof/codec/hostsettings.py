@@ -15,7 +15,9 @@ from ruleproof.errors import Refused
 
 HOOK = "ruleproof hook claude-code"
 SOURCES = "startup|resume|clear|compact"
-DENIED = tuple(f"Bash(ruleproof {verb}:*)" for verb in ("approve", "revoke", "review", "search", "command"))
+DENIED = tuple(
+    f"Bash(ruleproof {verb}:*)" for verb in ("approve", "revoke", "rules adopt", "review", "search", "command")
+)
 """What decides, and what shows rules that nobody approved: for people, not for an agent."""
 
 

@@ -29,8 +29,8 @@ def install(
     """Add our hooks, deny rules and slash command to a host.
 
     One hook prints the notice when a session starts, is resumed, cleared or compacted; another answers /chapters-rule.
-    The deny rules keep the agent from `ruleproof approve`, `revoke`, `review`, `search` and `command`. Every other
-    setting keeps every byte.
+    The deny rules keep the agent from `ruleproof approve`, `revoke`, `rules adopt`, `review`, `search` and `command`.
+    Every other setting keeps every byte.
     """
     from ruleproof.config.sources import find_project
     from ruleproof.edge.hostfiles import write_text
