@@ -141,15 +141,16 @@ def test_the_same_text_is_recognised_and_nearly_the_same_is_named_and_not_absorb
     assert made.near == (("hA/004", 100), ("hA/005", 86))
 
 
+WORDS = "check Check the archive chive art start before! x1 other"
+
+
 @given(
-    st.lists(
-        st.sampled_from(["check", "Check", "the", "archive", "chive", "art", "start,", "before!", "x1", "Ж", "在庫"]),
-        min_size=5,
-    ),
-    st.lists(st.sampled_from(["check", "THE", "archive", "start", "before", "x1", "ж", "在庫", "other"]), min_size=1),
+    st.sampled_from([WORDS, f"{WORDS} Ж 在庫"]).flatmap(
+        lambda words: st.tuples(*[st.lists(st.sampled_from(words.split()), min_size=5, max_size=9)] * 2)
+    )
 )
-def test_what_is_near_is_what_comparing_all_words_finds(mine: list[str], theirs: list[str]) -> None:
-    text, other = " ".join(mine), " ".join(theirs)
+def test_what_is_near_is_what_comparing_all_words_finds(texts: tuple[list[str], list[str]]) -> None:
+    text, other = map(" ".join, texts)
     if text == other:
         return
     words, others = set(tokenise(text)), set(tokenise(other))
