@@ -490,3 +490,37 @@ def test_e6_a_rule_that_helps_is_kept_and_a_harmful_one_retired_in_simulated_liv
 def test_e6_all_rechecks_of_a_rule_together_retire_it_wrongly_at_most_once_in_twenty() -> None:
     levels = [Comparison("", "k", "d", 0.5, number).level for number in range(1, 2000)]
     assert levels == sorted(levels, reverse=True) and LIFE * 0.99 < sum(levels) < LIFE
+
+
+# --- rules beside each other ------------------------------------------------------------------------------------------
+
+
+def test_e6_rules_in_force_that_may_contradict_or_repeat_each_other_are_named_and_nothing_changes(cli: Cli) -> None:
+    texts = {
+        "never": "Never retry a failed payment.",
+        "always": "Always retry a failed payment.",
+        "paid": "Check the payment status before a charge.",
+        "same": "Before a charge, check the payment's status!",
+        "alone": "Quote the fare rules before a change.",
+        "gone": "Retry a failed payment.",
+        "paused": "Do not quote the fare rules before a change.",
+    }
+    ids = {name: cli.json("rules", "add", text)["rule"]["id"] for name, text in texts.items()}
+    cli.ok("rules", "retire", ids["gone"])
+    cli.ok("pause", ids["paused"])
+    before = cli.json("rules", "--all")
+    found = cli.json("rules", "overlap")
+    assert (found["rules"], found["may_contradict"], found["repeats"], found["unchecked"]) == (5, 1, 1, 0)
+    contradiction, repetition = found["pairs"]
+    assert {contradiction["first"], contradiction["second"]} == {ids["never"], ids["always"]}
+    assert {repetition["first"], repetition["second"]} == {ids["paid"], ids["same"]}
+    assert (contradiction["kind"], contradiction["why"]) == ("may contradict", "only one says not")
+    said = cli.ok("rules", "overlap", "--limit", "1").out
+    assert "Of 5 rules in force: 1 pairs may contradict, 1 repeat." in said and "--limit" in said
+    assert ids["never"] in said and texts["always"] in said and ids["same"] not in said
+    assert cli.json("rules", "--all") == before
+
+
+def test_e6_a_store_without_overlaps_is_said_to_have_none(cli: Cli) -> None:
+    cli.ok("rules", "add", "Quote the fare rules before a change.")
+    assert cli.ok("rules", "overlap").out == "Of 1 rules in force: 0 pairs may contradict, 0 repeat.\n"

@@ -161,6 +161,7 @@ LINES: tuple[tuple[str, ...], ...] = (
     ("rules", "status", "r-0123456789"),
     ("rules", "status", "r-1111111111"),
     ("rules", "dead"),
+    ("rules", "overlap"),
     ("forecast", "r-0123456789"),
     ("simulate", "--base-rate", "0.4", "--repeats", "5", "--horizon", "20", "--effect", "0", "--jobs", "1"),
     ("evalset",),

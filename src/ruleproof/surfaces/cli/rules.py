@@ -225,6 +225,42 @@ def dead() -> Reply:
     return Reply(data, f"{head}\n\n{table(('rule', 'status', 'why', 'text'), rows)}", notes=notes)
 
 
+@verb("ruleproof rules overlap", "ruleproof rules overlap --limit 5 --json")
+def overlap(limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most this many pairs.")] = 50) -> Reply:
+    """Name rules that repeat or may contradict each other.
+
+    Hints from words alone, for a person to judge; nothing changes. Opposites and negations are known in few languages.
+    """
+    from ruleproof.core.overlap import overlaps
+
+    with opened() as harness:
+        rules = [rule for rule in harness.rules.all() if rule.in_force]
+    found = overlaps(rules)
+    repeats = sum(pair.kind == "repeats" for pair in found.pairs)
+    shown = found.pairs[:limit]
+    data = {
+        "rules": len(rules),
+        "repeats": repeats,
+        "may_contradict": len(found.pairs) - repeats,
+        "unchecked": found.unchecked,
+        "pairs": [
+            {"kind": pair.kind, "first": pair.first.id, "second": pair.second.id, "similarity": pair.similarity}
+            | {"why": pair.why}
+            for pair in shown
+        ],
+    }
+    said = f"Of {len(rules):,} rules in force: {len(found.pairs) - repeats:,} pairs may contradict, {repeats:,} repeat."
+    if found.unchecked:
+        said += f" {found.unchecked:,} pairs were not looked at: too many rules share the same words."
+    if len(shown) < len(found.pairs):
+        said += f" The first {len(shown):,} are shown (--limit)."
+    parts = [paragraph(said)]
+    for pair in shown:
+        head = f"{pair.kind}, {pair.similarity:.0%} alike" + (f": {pair.why}" if pair.why else "")
+        parts.append(f"{head}\n{facts([(rule.id, rule.rule) for rule in (pair.first, pair.second)])}")
+    return Reply(data, "\n\n".join(parts))
+
+
 COMMANDS: tuple[tuple[str, Verb], ...] = (
     ("list", list_),
     ("show", show),
@@ -236,6 +272,7 @@ COMMANDS: tuple[tuple[str, Verb], ...] = (
     ("recheck", recheck),
     ("status", status),
     ("dead", dead),
+    ("overlap", overlap),
 )
 
 
