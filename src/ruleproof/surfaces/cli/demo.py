@@ -6,18 +6,19 @@ import difflib
 import shlex
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
 import typer
 
 from ruleproof.surfaces.cli.exits import Exit
-from ruleproof.surfaces.cli.layout import WIDTH, facts, paragraph, table, wrap
+from ruleproof.surfaces.cli.layout import WIDTH, facts, heading, paragraph, table, wrap
 from ruleproof.surfaces.cli.output import Output, Reply
 from ruleproof.surfaces.cli.verb import verb
 
 if TYPE_CHECKING:
     from ruleproof.demo.agent import Agent, Lesson
+    from ruleproof.demo.endpoint import Endpoint
     from ruleproof.demo.trip import Judged, Trip
 
 KEY_VARIABLE = "RULEPROOF_MODEL_KEY"
@@ -26,6 +27,7 @@ KEY_VARIABLE = "RULEPROOF_MODEL_KEY"
 @verb(
     "ruleproof demo",
     "ruleproof demo --model http://127.0.0.1:8080/v1 --model-name qwen2.5-7b",
+    "ruleproof demo --scenario router --model http://127.0.0.1:8080/v1",
     "ruleproof demo --folder ./seen --sessions 20 --json",
 )
 def demo(
@@ -41,31 +43,64 @@ def demo(
     folder: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the files go; new or empty. Without it a temporary one.")
     ] = None,
-    sessions: Annotated[int, typer.Option(min=6, max=100, help="Customers before the rule, and again after it.")] = 10,
+    sessions: Annotated[
+        int, typer.Option(min=6, max=100, help="Customers of the shop before the rule, and again after it.")
+    ] = 10,
+    scenario: Annotated[
+        Literal["shop", "router"], typer.Option(help="router: rules for a support desk, tried by replays on a model.")
+    ] = "shop",
 ) -> Reply:
     """See the whole loop happen in a small shop.
 
     Failures, a notice, a rule, its trial, its verdict. The shop's agent works on a real SQLite database. It is a
     script; its flaw charges some customers twice. With --model a real model does the same work. Needs no network and no
-    key otherwise, and touches nothing but its folder.
+    key otherwise, and touches nothing but its folder. With --scenario router a model sorts forty messages of a support
+    desk, and three rules are tried on its mistakes by paired replays: about 300 calls.
     """
+    if scenario == "router":
+        return _router(out, _endpoint(model, model_name, model_key), folder)
     from ruleproof.demo.run import run
 
     agent = _agent(model, model_name, model_key)
-    place = folder.absolute() if folder else Path(tempfile.mkdtemp(prefix="ruleproof-demo-"))
+    place = _place(folder)
     trip = run(place, agent, sessions=sessions, watch=out.note if model else lambda _: None)
     return Reply(trip.as_json(), text_of(trip), Exit.PROBLEMS if trip.gave_up else Exit.DONE)
 
 
+def _place(folder: Path | None) -> Path:
+    return folder.absolute() if folder else Path(tempfile.mkdtemp(prefix="ruleproof-demo-"))
+
+
+def _router(out: Output, endpoint: Endpoint | None, folder: Path | None) -> Reply:
+    if endpoint is None:
+        raise typer.BadParameter("router needs a model: --model URL", param_hint="--scenario")
+    from ruleproof.demo.router import ModelRouter
+    from ruleproof.demo.router_run import run
+    from ruleproof.surfaces.cli.demo_router import text_of
+
+    router = ModelRouter(endpoint)
+    seen = run(_place(folder), router, watch=out.note)
+    return Reply(seen.as_json(), text_of(seen), Exit.PROBLEMS if seen.gave_up else Exit.DONE)
+
+
 def _agent(url: str | None, name: str | None, key: str) -> Agent:
-    if url is None:
-        if name is not None:
-            raise typer.BadParameter("a name needs the address of an endpoint: --model URL", param_hint="--model-name")
+    endpoint = _endpoint(url, name, key)
+    if endpoint is None:
         from ruleproof.demo.agent import ScriptedAgent
 
         return ScriptedAgent()
-    from ruleproof.demo.endpoint import Endpoint
     from ruleproof.demo.model_agent import ModelAgent
+
+    return ModelAgent(endpoint)
+
+
+def _endpoint(url: str | None, name: str | None, key: str) -> Endpoint | None:
+    """The endpoint of the options, None without one. Raises BadParameter for what is no address."""
+    if url is None:
+        if name is not None:
+            raise typer.BadParameter("a name needs the address of an endpoint: --model URL", param_hint="--model-name")
+        return None
+    from ruleproof.demo.endpoint import Endpoint
 
     try:
         parts = urlsplit(url)
@@ -75,31 +110,27 @@ def _agent(url: str | None, name: str | None, key: str) -> Agent:
     if not good:
         raise typer.BadParameter(f"not an address such as http://127.0.0.1:8080/v1; a key goes into {KEY_VARIABLE}",
                                  param_hint="--model")  # fmt: skip
-    return ModelAgent(Endpoint(url, name or "default", key=key))
+    return Endpoint(url, name or "default", key=key)
 
 
 def text_of(trip: Trip) -> str:
     """The story, for people, in the order in which it happened."""
-    parts = [_opening(trip), _heading("1. Customers pay"), _loss(trip)]
+    parts = [_opening(trip), heading("1. Customers pay"), _loss(trip)]
     if trip.lesson is not None:
-        parts += [_heading("2. A notice lies in the agent's mailbox"), _notice(trip, trip.lesson)]
-        parts += [_heading("3. The agent writes a rule"), _rule(trip, trip.lesson)]
+        parts += [heading("2. A notice lies in the agent's mailbox"), _notice(trip, trip.lesson)]
+        parts += [heading("3. The agent writes a rule"), _rule(trip, trip.lesson)]
     if trip.verdict is not None:
-        parts += [_heading("4. Its context changes"), _contexts(trip)]
-        parts += [_heading("5. As many customers again"), _money(trip)]
-        parts += [_heading("6. The verdict"), _verdict(trip, trip.verdict)]
+        parts += [heading("4. Its context changes"), _contexts(trip)]
+        parts += [heading("5. As many customers again"), _money(trip)]
+        parts += [heading("6. The verdict"), _verdict(trip, trip.verdict)]
     if trip.findings:
         shown = trip.findings[:10]
         lines = [paragraph(one, first="- ", indent="  ") for one in shown]
         lines += [f"... and {len(trip.findings) - len(shown)} more"] if len(trip.findings) > len(shown) else []
-        parts += [_heading("What went wrong on the way"), "\n".join(lines)]
+        parts += [heading("What went wrong on the way"), "\n".join(lines)]
     if trip.gave_up:
         parts.append(paragraph(f"The demo stopped: {trip.gave_up}"))
-    return "\n\n".join([*parts, _heading("Files, and what to run next"), _next(trip)])
-
-
-def _heading(text: str) -> str:
-    return f"--- {text} {'-' * (WIDTH - len(text) - 5)}"
+    return "\n\n".join([*parts, heading("Files, and what to run next"), _next(trip)])
 
 
 def _opening(trip: Trip) -> str:

@@ -76,6 +76,11 @@ def paragraph(text: str, *, indent: str = "", first: str = "", total: int = WIDT
     return _hanging(one_line(text, LONGEST), indent, first, total)
 
 
+def heading(text: str) -> str:
+    """A line across the terminal that opens a part."""
+    return f"--- {text} {'-' * (WIDTH - width(text) - 5)}"
+
+
 def facts(pairs: Iterable[tuple[str, Cell]], *, total: int = WIDTH) -> str:
     """`name  value` lines with the values in one column; what has no value is left out."""
     shown = [(name, shown_cell(value)) for name, value in pairs if value is not None]
