@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 from tests.conformance.desk import Desk
 
 from ruleproof.core.search import Document, Index
+from ruleproof.edge.rulefiles import TICK_S, RuleFiles
 
 
 @pytest.fixture
@@ -115,3 +117,26 @@ def test_g7_a_second_search_indexes_only_what_changed(desk: Desk, monkeypatch: p
     for _ in range(2):
         assert "c-1" in ids(desk, "archive", others=[chapter])
     assert put == [sixth.id, "c-1"] and "c-1" not in ids(desk, "archive"), "it goes with whoever brought it"
+
+
+def test_g7_while_no_folder_changes_only_what_is_found_is_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = [desk.propose("security", f"Check {word} first.") for word in ("archive", "backup", "mirror")]
+    whole: list[str] = []
+    read_all = RuleFiles.read_all
+
+    def counted(files: RuleFiles, project: str) -> object:
+        whole.append(project)
+        return read_all(files, project)
+
+    monkeypatch.setattr(RuleFiles, "read_all", counted)
+    assert ids(desk, "archive") == [rules[0].id]
+    time.sleep(3 * TICK_S)  # the folders' times are now old enough to tell every later change
+    assert ids(desk, "archive") == ids(desk, "archive") == [rules[0].id]
+    searched = len(whole)
+    assert ids(desk, "backup") == [rules[1].id] and len(whole) == searched
+    path = desk.pool / rules[0].place.path
+    path.write_bytes(path.read_bytes().replace(b"archive", b"servers"))
+    assert ids(desk, "archive") == [], "what is found is read again, whatever its folder says"
+    assert len(whole) == searched + 1 and ids(desk, "servers") == [rules[0].id]
+    path.unlink()
+    assert ids(desk, "servers") == []

@@ -46,6 +46,7 @@ class RuleFiles:
         self.root = root
         self._read: dict[Place, tuple[object, Read]] = {}
         self._listed: dict[Path, _Listing] = {}
+        self._settled: tuple[object, float] = (None, 0.0)
 
     def places(self, project: str) -> tuple[list[Place], list[Problem]]:
         """Every rule file of `project`, sorted by path, and what lies there and is none."""
@@ -100,6 +101,19 @@ class RuleFiles:
         first = held.first if held is not None and held.key == key else now
         self._listed[folder] = _Listing(key, first, now, names)
         return names
+
+    def state(self, project: str) -> object | None:
+        """What stays equal while no file of `project` comes, goes or is replaced; None right after such a change.
+
+        It looks at folders alone: a file that is written to in its place, which nobody here does, is not noticed.
+        """
+        folders = [self.root / "rules" / component(project, "project")]
+        folders += [folders[0] / name for name in _listed(folders[0])]
+        key = tuple((str(folder), fs.stat_key(folder)) for folder in folders)
+        now = time.monotonic()
+        if self._settled[0] != key:
+            self._settled = key, now
+        return key if now - self._settled[1] > TICK_S else None
 
     def read(self, place: Place) -> Read:
         """The proposal at `place`, or the Problem that says why there is none. Never raises for what is on disk."""

@@ -5,7 +5,7 @@ What an agent may not see is not in its index at all, so that neither a result n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from ruleproof.core.proposal import Proposal, title_of
 from ruleproof.core.rule import Rule
@@ -25,13 +25,18 @@ def agents_search(desk: Desk, text: str, category: str = "", *, limit: int = 50)
 
 
 class PersonsSearch:
-    """What a person searches: every rule of the project. A process that searches again indexes only what changed."""
+    """What a person searches: every rule of the project. A process that searches again indexes only what changed.
+
+    While no folder changed no file is looked at but those that are found; one that was written to in its place, which
+    nobody here does, brings all of them to be read again.
+    """
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._index = Index(aliases=desk.aliases)
-        self._held: dict[str, object] = {}
-        """Document id -> what it was made of."""
+        self._rules: dict[str, Proposal] = {}
+        self._more: dict[str, Document] = {}
+        self._state: object | None = None
 
     def search(
         self,
@@ -47,22 +52,35 @@ class PersonsSearch:
         a host has, such as its archive.
         """
         desk = self._desk
-        more = {made.id: made for made in (*(_learned(rule, desk.key) for rule in learned), *others)}
-        self._follow({rule.id: rule for rule in desk.rules()}, more)
+        self._follow_more({made.id: made for made in (*(_learned(rule, desk.key) for rule in learned), *others)})
         query = Query(text, desk.key, category, kinds, False, desk.bonus, limit)
-        return self._index.search(query, [rule.id for rule in desk.in_force()], desk.now().date())
+        approved = [rule.id for rule in desk.in_force()]
+        state = desk.files.state(desk.key)
+        if state is not None and state == self._state:
+            found = self._index.search(query, approved, desk.now().date())
+            hits = [self._rules[hit.document.id] for hit in found.hits if hit.document.id in self._rules]
+            if all(desk.files.read(rule.place)[0] is rule for rule in hits):
+                return found
+        self._follow_rules({rule.id: rule for rule in desk.rules()})
+        self._state = state
+        return self._index.search(query, approved, desk.now().date())
 
-    def _follow(self, rules: Mapping[str, Proposal], more: Mapping[str, Document]) -> None:
-        """Bring the index to what there is now. An unchanged file is read as the same object."""
-        for gone in self._held.keys() - rules.keys() - more.keys():
+    def _follow_rules(self, rules: dict[str, Proposal]) -> None:
+        """An unchanged file is read as the same object."""
+        for gone in self._rules.keys() - rules.keys():
             self._index.remove(gone)
-            del self._held[gone]
-        for name in sorted(rules.keys() | more.keys()):
-            found = more.get(name) or rules[name]
-            held = self._held.get(name)
-            if held is not found and held != found:
-                self._index.put(found if isinstance(found, Document) else document(found))
-            self._held[name] = found
+        for name, rule in rules.items():
+            if self._rules.get(name) is not rule:
+                self._index.put(document(rule))
+        self._rules = rules
+
+    def _follow_more(self, more: dict[str, Document]) -> None:
+        for gone in self._more.keys() - more.keys():
+            self._index.remove(gone)
+        for name, one in more.items():
+            if self._more.get(name) != one:
+                self._index.put(one)
+        self._more = more
 
 
 def document(rule: Proposal) -> Document:
