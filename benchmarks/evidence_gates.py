@@ -15,8 +15,9 @@ from typing import Any, Literal
 
 from ruleproof.core.evidence.anytime import AnytimePolicy, AnytimeState, Unit
 from ruleproof.core.evidence.binary import TwoSample
+from ruleproof.core.evidence.caserounds import CaseRound, Replay
 from ruleproof.core.evidence.exact import binomial_tail, mcnemar, mcnemar_power
-from ruleproof.core.evidence.paired import CaseRound, PairedPolicy, PairedState, Replay
+from ruleproof.core.evidence.paired import PairedPolicy, PairedState
 from ruleproof.core.evidence.stream import Stream
 from ruleproof.core.simulate import ForwardSpec, Outcomes, PairsSpec, Tally, shifted
 

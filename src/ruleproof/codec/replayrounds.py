@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ruleproof.codec.reading import items, mapping, number, text, unit
 from ruleproof.core.evalcase import KINDS
-from ruleproof.core.evidence.paired import CaseRound, Replay
+from ruleproof.core.evidence.caserounds import CaseRound, Replay
 from ruleproof.core.evidence.replay import Replayed
 
 KIND = "replay"

@@ -13,8 +13,9 @@ from typing import Literal
 
 from ruleproof.core.evidence.anytime import AnytimePolicy, AnytimeState, Unit
 from ruleproof.core.evidence.budget import level as budget_level
+from ruleproof.core.evidence.caserounds import CaseRound, Replay
 from ruleproof.core.evidence.intervals import wilson
-from ruleproof.core.evidence.paired import CaseRound, PairedPolicy, PairedState, Replay
+from ruleproof.core.evidence.paired import PairedPolicy, PairedState
 from ruleproof.core.evidence.pretest import fixed_gate_passes
 from ruleproof.core.evidence.stream import Arm
 from ruleproof.errors import Refused

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ruleproof.core.evidence.caserounds import CaseRound, Replay
 from ruleproof.core.evidence.exact import mcnemar
-from ruleproof.core.evidence.paired import UNEVEN, CaseRound, PairedPolicy, PairedState, Replay, decide_paired
+from ruleproof.core.evidence.paired import COPIES, UNEVEN, PairedPolicy, PairedState, decide_paired
 from ruleproof.errors import Refused
 
 POLICY = PairedPolicy()
@@ -197,3 +199,63 @@ def test_treated_replays_that_keep_crashing_hold_a_promotion_up():
     assert verdict.e_help >= 20
     assert (verdict.outcome, verdict.suspected) == ("not_yet", (UNEVEN,))
     assert any("differ between the arms" in reason for reason in verdict.reasons)
+
+
+# --- repeats that are copies, as at temperature 0 ---
+
+
+def copied(moved: tuple[float, ...], repeats: int = 5, name: str = "c") -> list[CaseRound]:
+    """One round of failures at 0.2 without the rule; `moved`: where each lies with it, every repeat a copy."""
+    return [
+        CaseRound(
+            f"{name}{number}",
+            "failure",
+            tuple(Replay({"outcome": value}) for _ in range(repeats)),
+            tuple(Replay({"outcome": 0.2}) for _ in range(repeats)),
+        )
+        for number, value in enumerate(moved)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("moved", "outcome", "grade"),
+    [
+        ((1.0, 0.2, 0.2), "not_yet", "none"),
+        ((1.0,), "not_yet", "none"),
+        ((1.0, 1.0, 0.2), "promote", "none"),
+        ((1.0, 1.0, 1.0), "promote", "weak"),
+        ((1.0,) * 5, "promote", "moderate"),
+        ((1.0,) * 7, "promote", "strong"),
+    ],
+)
+def test_copies_of_one_mended_failure_promote_nothing_and_a_grade_is_that_of_the_cases(moved, outcome, grade):
+    rounds = [case for _ in range(4) for case in copied(moved)]
+    found = decide_paired(rounds, PairedPolicy(), 0.0045)
+    assert (found.outcome, found.grade) == (outcome, grade), found
+    assert (COPIES in found.suspected) is (outcome == "not_yet")
+    assert found.e_help > 220.0, "the bets alone would not have waited"
+    if outcome == "not_yet":
+        assert "two failures that the rule mends" in " ".join(found.reasons)
+
+
+def test_repeats_that_differ_at_all_are_no_copies():
+    rounds = [case for _ in range(4) for case in copied((1.0, 0.2, 0.2))]
+    lively = CaseRound("c1", "failure", (Replay({"outcome": 0.3}),), (Replay({"outcome": 0.2}),))
+    assert COPIES not in decide_paired([*rounds, lively], PairedPolicy(), 0.0045).suspected
+
+
+def test_a_useless_rule_that_jolts_a_steady_agent_is_rarely_promoted():
+    """Every answer is certain, and any new text turns one in ten of them: failures can only gain, wins only lose."""
+    chance = random.Random(5)
+    promoted = 0
+    for _ in range(400):
+        failures = copied(tuple(1.0 if chance.random() < 0.1 else 0.2 for _ in range(3)))
+        wins = [replace(case, kind="win") for case in copied((0.2, 0.2), name="w")]
+        wins = [
+            replace(case, treated=tuple(Replay({"outcome": 0.0}) for _ in case.treated))
+            if chance.random() < 0.1
+            else case
+            for case in wins
+        ]
+        promoted += decide_paired([*failures, *wins] * 2, PairedPolicy(), 0.0045).outcome == "promote"
+    assert promoted <= 400 * 0.05

@@ -3,48 +3,32 @@
 Only what differs between the two arms of one round counts, so regression to the mean, the noise of a judge, the other
 candidates and an outage cancel. A drop counts as a regression when it is beyond the noise that this metric shows
 between replays of one case. A round is judged whole; repeats that are run later are a new round.
+
+Where all replays of a failure agree within each arm, as at temperature 0, repeats are copies. Then a rule that merely
+jolts the agent can turn one captured failure for good, so one case is not enough, and the grade is that of the cases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite, log
-from types import MappingProxyType
 from typing import Literal
 
 from ruleproof.core.evidence.betting import Payoffs
+from ruleproof.core.evidence.caserounds import CaseRound, CostRounds, scored, values_of
 from ruleproof.core.evidence.effects import EffectRow, price_sentences
 from ruleproof.core.evidence.exact import sign_test
 from ruleproof.core.evidence.forecast import forecast_graded_pairs
 from ruleproof.core.evidence.grade import Grade, chance_of_evidence, grade_of_chance
-from ruleproof.core.evidence.intervals import welch
 from ruleproof.core.evidence.permutation import EFFECTS, BlockBet, log_most_evidence
 from ruleproof.errors import Refused
 
 Outcome = Literal["promote", "retire", "inconclusive", "not_yet"]
-CaseKind = Literal["failure", "win"]
-_NOTHING: Mapping[str, float] = MappingProxyType({})
 UNEVEN = "replays without a score, which differ between the arms"
 """Among `suspected` where what is left of the replays is no fair comparison."""
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """One replay. `metrics` in [0, 1], higher is better, None = missing; one that failed has none. `costs` >= 0."""
-
-    metrics: Mapping[str, float | None] = field(default_factory=lambda: _NOTHING)
-    costs: Mapping[str, float] = field(default_factory=lambda: _NOTHING)
-
-
-@dataclass(frozen=True, slots=True)
-class CaseRound:
-    """One case in one round: its replays with the candidate in context, and those without it, run side by side."""
-
-    case_id: str
-    kind: CaseKind
-    treated: tuple[Replay, ...]
-    control: tuple[Replay, ...]
+COPIES = "repeats that are copies"
+"""Among `suspected` where no two failures moved and every repeat of a case gave the same in each arm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,45 +128,19 @@ class _Metric:
         )
 
 
-class _Cost:
-    """One cost over the rounds; in a block it is scaled by the largest there, which tells nothing of the arms."""
-
-    def __init__(self, policy: PairedPolicy) -> None:
-        self._bet = BlockBet(policy.effects)
-        self._sums = ([0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
-
-    def add(self, case: CaseRound, name: str) -> None:
-        arms = [[replay.costs[name] for replay in arm if name in replay.costs] for arm in (case.treated, case.control)]
-        for moments, arm in zip(self._sums, arms, strict=True):
-            for cost in arm:
-                moments[0] += 1.0
-                moments[1] += cost
-                moments[2] += cost * cost
-        largest = max((cost for arm in arms for cost in arm), default=0.0)
-        if largest > 0.0:
-            self._bet.add([cost / largest for cost in arms[0]], [cost / largest for cost in arms[1]])
-
-    def row(self, name: str) -> EffectRow:
-        (a_count, a_sum, a_squares), (b_count, b_sum, b_squares) = self._sums
-        means = [total / count if count else None for count, total in ((a_count, a_sum), (b_count, b_sum))]
-        both = means[0] - means[1] if means[0] is not None and means[1] is not None else None
-        interval = welch((a_count, a_sum, a_squares), (b_count, b_sum, b_squares))
-        counted = (int(a_count), int(b_count))
-        return EffectRow(name, "cost", means[0], means[1], counted, both, interval, self._bet.e_up, self._bet.e_down)
-
-
 class PairedState:
     """The fold of a replay trial: `add` counts one case of one round; `verdict` reads it and changes nothing."""
 
     def __init__(self, policy: PairedPolicy, metric: str = "outcome") -> None:
         self._policy, self._target = policy, metric
         self._metrics = {metric: _Metric(policy)}
-        self._costs: dict[str, _Cost] = {}
+        self._costs: dict[str, CostRounds] = {}
         self._help = BlockBet(policy.effects)
         self._scored = BlockBet(policy.effects)
         self._payoffs = Payoffs(1.0)
         self._pairs: list[float] = []
         self._blocks: list[tuple[int, int]] = []
+        self._failures: dict[str, tuple[list[float], list[float]]] = {}
         self._unusable = 0
 
     @property
@@ -203,29 +161,42 @@ class PairedState:
                 if not isfinite(cost) or cost < 0.0:
                     raise Refused(f"A replay has cost {name} {cost!r}.", hint="Give a finite number >= 0.")
         names = {name for replay in replays for name in replay.metrics}
-        arms = {name: (_values(case.treated, name), _values(case.control, name)) for name in sorted(names)}
+        arms = {name: (values_of(case.treated, name), values_of(case.control, name)) for name in sorted(names)}
         for name, (treated, control) in arms.items():
             if treated and control:
                 self._metrics.setdefault(name, _Metric(self._policy)).add(case, treated, control)
         treated, control = arms.get(self._target, ([], []))
-        self._scored.add(_scored(case.treated, treated), _scored(case.control, control))
+        self._scored.add(scored(case.treated, treated), scored(case.control, control))
         if not treated or not control:
             self._unusable += 1
         elif case.kind == "failure":
             self._help.add(treated, control)
             self._blocks.append((len(treated), len(control)))
+            known = self._failures.setdefault(case.case_id, ([], []))
+            known[0].extend(treated)
+            known[1].extend(control)
             for one, other in zip(treated, control, strict=False):
                 self._pairs.append(one - other)
                 self._payoffs.add(one - other)
         for name in sorted({name for replay in replays for name in replay.costs}):
-            self._costs.setdefault(name, _Cost(self._policy)).add(case, name)
+            self._costs.setdefault(name, CostRounds(self._policy.effects)).add(case, name)
 
     def _harm(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(what fell beyond its noise, what looks bad enough to hold a promotion up)."""
         harmed, suspected = _harm(self._metrics, self._policy, self._target)
         if max(self._scored.e_up, self._scored.e_down) >= 2.0 / self._policy.harm_level:
             suspected = (*suspected, UNEVEN)
+        copied = self._copied()
+        if copied is not None and copied[0] < 2:
+            suspected = (*suspected, COPIES)
         return harmed, suspected
+
+    def _copied(self) -> tuple[int, int] | None:
+        """(failures that rose, that fell) where every repeat is a copy in its arm; None where repeats differ."""
+        arms = self._failures.values()
+        if not arms or any(len(arm) < 2 or min(arm) != max(arm) for pair in arms for arm in pair):
+            return None
+        return sum(one[0] > other[0] for one, other in arms), sum(one[0] < other[0] for one, other in arms)
 
     def look(self, level: float) -> Outcome:
         """The outcome that `verdict` would give, and nothing else."""
@@ -247,6 +218,9 @@ class PairedState:
         harmed, suspected = self._harm()
         outcome, exact_p = _outcome(policy, level, self.e_help, pairs, harmed, suspected)
         chance = _chance(policy, outcome, exact_p, self.e_help, [self._metrics[name].e_harm for name in harmed])
+        copied = self._copied()
+        if copied is not None and not harmed:
+            chance = max(chance, sign_test(*copied))
         needed = None
         if outcome == "not_yet":
             needed = max(0, policy.planned_pairs - len(pairs)) or _needed(self._help, self._payoffs.mean, level)
@@ -283,20 +257,6 @@ def decide_paired(
     for case in cases:
         state.add(case)
     return state.verdict(level)
-
-
-def _values(replays: Sequence[Replay], name: str) -> list[float]:
-    """The values of one metric that are there. Raises Refused outside [0, 1]."""
-    values = [value for replay in replays if (value := replay.metrics.get(name)) is not None]
-    for value in values:
-        if not 0.0 <= value <= 1.0:
-            raise Refused(f"A replay has {name} {value!r}.", hint="Scale it to 0..1, or give None where it is missing.")
-    return values
-
-
-def _scored(replays: Sequence[Replay], values: Sequence[float]) -> list[float]:
-    """1 for every replay of one arm that gave a value, 0 for every one that did not."""
-    return [1.0] * len(values) + [0.0] * (len(replays) - len(values))
 
 
 def _harm(metrics: Mapping[str, _Metric], policy: PairedPolicy, target: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -382,6 +342,9 @@ def _reasons(
         said.append(f"Not yet ({figures}): {more}.")
     if not policy.planned_pairs and blocks and log_most_evidence(blocks) < log(1.0 / level) and outcome == "not_yet":
         said.append("No outcome of so few replays could have decided it: repeat the cases more often.")
-    if suspected and outcome != "retire":
-        said.append(f"Promotion waits for more repeats, because of {', '.join(suspected)}.")
+    if COPIES in suspected and outcome != "retire":
+        said.append("Every repeat of a case gave the same, so it takes two failures that the rule mends.")
+    uncertain = [one for one in suspected if one != COPIES]
+    if uncertain and outcome != "retire":
+        said.append(f"Promotion waits for more repeats, because of {', '.join(uncertain)}.")
     return tuple(said)

@@ -1,0 +1,77 @@
+"""Replays of one case, round by round: what each scored and cost, with the candidate in context and without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from ruleproof.core.evidence.effects import EffectRow
+from ruleproof.core.evidence.intervals import welch
+from ruleproof.core.evidence.permutation import BlockBet
+from ruleproof.errors import Refused
+
+CaseKind = Literal["failure", "win"]
+_NOTHING: Mapping[str, float] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One replay. `metrics` in [0, 1], higher is better, None = missing; one that failed has none. `costs` >= 0."""
+
+    metrics: Mapping[str, float | None] = field(default_factory=lambda: _NOTHING)
+    costs: Mapping[str, float] = field(default_factory=lambda: _NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRound:
+    """One case in one round: its replays with the candidate in context, and those without it, run side by side."""
+
+    case_id: str
+    kind: CaseKind
+    treated: tuple[Replay, ...]
+    control: tuple[Replay, ...]
+
+
+class CostRounds:
+    """One cost over the rounds; in a block it is scaled by the largest there, which tells nothing of the arms."""
+
+    def __init__(self, effects: tuple[float, ...]) -> None:
+        self._bet = BlockBet(effects)
+        self._sums = ([0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
+
+    def add(self, case: CaseRound, name: str) -> None:
+        """The cost `name` of one case of one round."""
+        arms = [[replay.costs[name] for replay in arm if name in replay.costs] for arm in (case.treated, case.control)]
+        for moments, arm in zip(self._sums, arms, strict=True):
+            for cost in arm:
+                moments[0] += 1.0
+                moments[1] += cost
+                moments[2] += cost * cost
+        largest = max((cost for arm in arms for cost in arm), default=0.0)
+        if largest > 0.0:
+            self._bet.add([cost / largest for cost in arms[0]], [cost / largest for cost in arms[1]])
+
+    def row(self, name: str) -> EffectRow:
+        """Means of both arms and the interval of their difference."""
+        (a_count, a_sum, a_squares), (b_count, b_sum, b_squares) = self._sums
+        means = [total / count if count else None for count, total in ((a_count, a_sum), (b_count, b_sum))]
+        both = means[0] - means[1] if means[0] is not None and means[1] is not None else None
+        interval = welch((a_count, a_sum, a_squares), (b_count, b_sum, b_squares))
+        counted = (int(a_count), int(b_count))
+        return EffectRow(name, "cost", means[0], means[1], counted, both, interval, self._bet.e_up, self._bet.e_down)
+
+
+def values_of(replays: Sequence[Replay], name: str) -> list[float]:
+    """The values of one metric that are there. Raises Refused outside [0, 1]."""
+    values = [value for replay in replays if (value := replay.metrics.get(name)) is not None]
+    for value in values:
+        if not 0.0 <= value <= 1.0:
+            raise Refused(f"A replay has {name} {value!r}.", hint="Scale it to 0..1, or give None where it is missing.")
+    return values
+
+
+def scored(replays: Sequence[Replay], values: Sequence[float]) -> list[float]:
+    """1 for every replay of one arm that gave a value, 0 for every one that did not."""
+    return [1.0] * len(values) + [0.0] * (len(replays) - len(values))
