@@ -166,7 +166,7 @@ def bench_facade(root: Path, work: Path, state: Path, repeats: int) -> None:
 
 
 def bench_process(work: Path) -> None:
-    """`ruleproof pool sync` of one new file as a process of its own, over a small local pool."""
+    """`ruleproof pool sync` of one new file as a process of its own, to the local pool that `bench_sync` filled."""
     code = (
         "import sys; from pathlib import Path; import ruleproof.governance as governance\n"
         "base = Path(sys.argv.pop(1)); governance.default_base = lambda: base\n"
@@ -179,7 +179,8 @@ def bench_process(work: Path) -> None:
         command = [sys.executable, "-c", code, str(work / "process"), *words]
         subprocess.run(command, env=home, capture_output=True, check=True)
 
-    ruleproof("pool", "link", str(work / "small.git"), "--create")
+    ruleproof("pool", "link", str(work / "team.git"))
+    ruleproof("pool", "sync")
     wall, processor = [], []
     for number in range(6):
         ruleproof("propose", "security", f"Check archive number {number} before a restore.")
@@ -255,8 +256,8 @@ def main() -> None:
         bench_search(rules, asked.repeats)
         bench_facade(root, Path(name), state, asked.repeats)
         bench_shards(rules, asked.repeats)
-        bench_process(Path(name))
         bench_sync(rules, Path(name))
+        bench_process(Path(name))
 
 
 if __name__ == "__main__":
