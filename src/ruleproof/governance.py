@@ -50,7 +50,7 @@ from ruleproof.engine.approve import approve as approve_rule
 from ruleproof.engine.approve import revoke as revoke_rule
 from ruleproof.engine.desk import Desk
 from ruleproof.engine.notice import Notice, compose_notice
-from ruleproof.engine.poolsearch import PersonsSearch
+from ruleproof.engine.poolsearch import AgentsSearch, PersonsSearch
 from ruleproof.engine.propose import Proposed
 from ruleproof.engine.propose import propose as propose_rule
 from ruleproof.engine.share import learned as learned_draft
@@ -100,7 +100,7 @@ class Governance:
 
     @cached_property
     def desk(self) -> Desk:
-        """What the engine works on; also what an agent's tools are given."""
+        """What the engine works on."""
         return Desk(
             project=self.project,
             name=self.project.name,
@@ -206,6 +206,11 @@ class Governance:
         """
         wanted = category, tuple(kinds)
         return self._searching.search(text, *wanted, limit=limit, learned=learned, others=others)
+
+    @cached_property
+    def agents_search(self) -> AgentsSearch:
+        """What an agent's tools are given: a search of what is in force, and what it works on."""
+        return AgentsSearch(self.desk)
 
     @cached_property
     def _searching(self) -> PersonsSearch:

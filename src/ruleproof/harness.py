@@ -78,7 +78,7 @@ class Harness:
             self.rules,
             config.rule_trial_min_sessions,
             self.evalset,
-            lambda: self.governance.desk,
+            lambda: self.governance.agents_search,
             session_now,
             self._told,
         )

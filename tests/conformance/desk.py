@@ -17,7 +17,6 @@ from ruleproof.core.tokencount import estimate_tokens
 from ruleproof.edge.approvals import ApprovalStore
 from ruleproof.edge.rulefiles import RuleFiles
 from ruleproof.engine.approve import show
-from ruleproof.engine.poolsearch import agents_search
 from ruleproof.governance import Governance
 from ruleproof.testing import FixedSystem
 
@@ -60,7 +59,12 @@ class Desk:
     @cap.setter
     def cap(self, tokens: int) -> None:
         self.governance.config = self.governance.config.having(core_rules_budget_tokens=tokens)
-        del self.governance.desk
+        self.forget()
+
+    def forget(self) -> None:
+        """What the facade made from settings that are no more."""
+        for made in ("desk", "agents_search", "_searching"):
+            self.governance.__dict__.pop(made, None)
 
     @property
     def files(self) -> RuleFiles:
@@ -103,5 +107,5 @@ class Desk:
 
     def search(self, text: str, *, agent: bool, category: str = "") -> Found:
         if agent:
-            return agents_search(self.governance.desk, text, category)
+            return self.governance.agents_search.search(text, category)
         return self.governance.search(text, category=category)

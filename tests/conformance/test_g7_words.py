@@ -52,7 +52,7 @@ def test_g7_aliases_of_the_settings_answer_for_each_other(desk: Desk) -> None:
     assert ids(desk, "postgres") == []
     aliases = {"db": "database", "postgres": "db"}
     desk.governance.config = desk.governance.config.having(search_aliases=aliases)
-    del desk.governance.desk, desk.governance._searching
+    desk.forget()
     assert ids(desk, "postgres") == ids(desk, "db") == [rule.id]
     desk.approve(rule.id)
     assert desk.search("postgres", agent=True).total == 1

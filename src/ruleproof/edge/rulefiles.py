@@ -44,7 +44,7 @@ class RuleFiles:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._read: dict[Place, tuple[object, Read]] = {}
+        self._read: dict[Place, tuple[Path, object, Read]] = {}
         self._listed: dict[Path, _Listing] = {}
         self._settled: tuple[object, float] = (None, 0.0)
 
@@ -117,21 +117,21 @@ class RuleFiles:
 
     def read(self, place: Place) -> Read:
         """The proposal at `place`, or the Problem that says why there is none. Never raises for what is on disk."""
-        path = self._path(place.path)
+        held = self._read.get(place)
+        path = held[0] if held is not None else self._path(place.path)
         found: Read
         key: object = None
         try:
             key = fs.stat_key(path)
-            held = self._read.get(place)
-            if held is not None and held[0] == key:
-                return held[1]
+            if held is not None and held[1] == key:
+                return held[2]
             data = fs.read_bytes(path) if self._real(place.path.split("/")[:-1]) else None
         except OSError as error:
             found = None, (Problem("unreadable-file", str(error), place.path),)
         else:
             missing = Problem("missing-file", "there is no such file", place.path)
             found = (None, (missing,)) if data is None else read_rule(place, data)
-        self._read[place] = key, found
+        self._read[place] = path, key, found
         return found
 
     def read_all(self, project: str) -> tuple[list[Proposal], list[Problem]]:

@@ -16,12 +16,21 @@ LEARNED = "learned"
 MAX_SUMMARY = 2_000
 
 
-def agents_search(desk: Desk, text: str, category: str = "", *, limit: int = 50) -> Found:
-    """The best matches among the rules in force here."""
-    approved = desk.in_force()
-    index = Index(map(document, approved), desk.aliases)
-    query = Query(text, desk.key, category, (), True, desk.bonus, limit)
-    return index.search(query, [rule.id for rule in approved], desk.now().date())
+class AgentsSearch:
+    """What an agent searches: the rules in force here. What is in force no more leaves the index first."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self._index = Index(aliases=desk.aliases)
+        self._rules: dict[str, Proposal] = {}
+
+    def search(self, text: str, category: str = "", *, limit: int = 50) -> Found:
+        """The best matches."""
+        desk = self.desk
+        approved = {rule.id: rule for rule in desk.in_force()}
+        self._rules = _followed(self._index, self._rules, approved)
+        query = Query(text, desk.key, category, (), True, desk.bonus, limit)
+        return self._index.search(query, list(approved), desk.now().date())
 
 
 class PersonsSearch:
@@ -61,18 +70,9 @@ class PersonsSearch:
             hits = [self._rules[hit.document.id] for hit in found.hits if hit.document.id in self._rules]
             if all(desk.files.read(rule.place)[0] is rule for rule in hits):
                 return found
-        self._follow_rules({rule.id: rule for rule in desk.rules()})
+        self._rules = _followed(self._index, self._rules, {rule.id: rule for rule in desk.rules()})
         self._state = state
         return self._index.search(query, approved, desk.now().date())
-
-    def _follow_rules(self, rules: dict[str, Proposal]) -> None:
-        """An unchanged file is read as the same object."""
-        for gone in self._rules.keys() - rules.keys():
-            self._index.remove(gone)
-        for name, rule in rules.items():
-            if self._rules.get(name) is not rule:
-                self._index.put(document(rule))
-        self._rules = rules
 
     def _follow_more(self, more: dict[str, Document]) -> None:
         for gone in self._more.keys() - more.keys():
@@ -81,6 +81,16 @@ class PersonsSearch:
             if self._more.get(name) != one:
                 self._index.put(one)
         self._more = more
+
+
+def _followed(index: Index, held: dict[str, Proposal], rules: dict[str, Proposal]) -> dict[str, Proposal]:
+    """The rules that the index holds now. An unchanged file is read as the same object."""
+    for gone in held.keys() - rules.keys():
+        index.remove(gone)
+    for name, rule in rules.items():
+        if held.get(name) is not rule:
+            index.put(document(rule))
+    return rules
 
 
 def document(rule: Proposal) -> Document:

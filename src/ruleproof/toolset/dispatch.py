@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ruleproof.core.ids import shown
 from ruleproof.core.problems import Problem
-from ruleproof.engine.desk import Desk
 from ruleproof.engine.evalset import EvalCases
+from ruleproof.engine.poolsearch import AgentsSearch
 from ruleproof.engine.replay import REPLAYING
 from ruleproof.engine.rules import Rules
 from ruleproof.engine.workspace import Workspace
@@ -37,13 +37,13 @@ class Toolset:
         rules: Rules,
         trial_sessions: int,
         cases: EvalCases | None = None,
-        desk: Callable[[], Desk] | None = None,
+        pool: Callable[[], AgentsSearch] | None = None,
         session: Callable[[], str | None] = lambda: None,
         told: Callable[[Iterable[str]], None] = lambda rules: None,
     ) -> None:
         """`told(rule_ids)` hears which rules an answer held."""
         self._told = told
-        self._bench = Bench(workspace, rules, trial_sessions, cases or EvalCases(workspace), desk, session)
+        self._bench = Bench(workspace, rules, trial_sessions, cases or EvalCases(workspace), pool, session)
 
     def names(self) -> tuple[str, ...]:
         """The names of all tools."""

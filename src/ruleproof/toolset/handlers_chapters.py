@@ -6,8 +6,7 @@ Approving and revoking are a person's acts: no handler reaches them.
 from __future__ import annotations
 
 from ruleproof.core.draft import Draft
-from ruleproof.engine.desk import Desk
-from ruleproof.engine.poolsearch import agents_search
+from ruleproof.engine.poolsearch import AgentsSearch
 from ruleproof.engine.propose import propose
 from ruleproof.errors import Refused
 from ruleproof.toolset.arguments import ChaptersRulePropose, ChaptersSearch
@@ -21,7 +20,7 @@ def chapters_rule_propose(bench: Bench, args: ChaptersRulePropose) -> Result:
     """Write a proposal whose source is the session; the id of the one that says exactly this, where there is one."""
     source = bench.session() or "manual"
     draft = Draft(args.category, args.text, source, "agent", tuple(args.topics or ()), args.amends or "")
-    made = propose(_desk(bench), draft)
+    made = propose(_pool(bench).desk, draft)
     return {
         "id": made.rule.id,
         "created": made.created,
@@ -34,10 +33,10 @@ def chapters_rule_propose(bench: Bench, args: ChaptersRulePropose) -> Result:
 
 def chapters_search(bench: Bench, args: ChaptersSearch) -> Result:
     """The best matches among the rules in force, and how many there are in all."""
-    desk = _desk(bench)
+    pool = _pool(bench)
     limit = min(args.limit if args.limit > 0 else FOUND, MOST_FOUND)
-    found = agents_search(desk, args.query, args.category or "", limit=limit)
-    texts = {rule.id: rule.text for rule in desk.in_force()}
+    found = pool.search(args.query, args.category or "", limit=limit)
+    texts = {rule.id: rule.text for rule in pool.desk.in_force()}
     hits = [
         {
             "id": hit.document.id,
@@ -52,7 +51,7 @@ def chapters_search(bench: Bench, args: ChaptersSearch) -> Result:
     return {"rules": shown, "total": found.total, "cut": cut}
 
 
-def _desk(bench: Bench) -> Desk:
-    if bench.desk is None:
+def _pool(bench: Bench) -> AgentsSearch:
+    if bench.pool is None:
         raise Refused("This host has no pool rules.", hint="Go on without them.")
-    return bench.desk()
+    return bench.pool()

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ruleproof.core.ids import shown
 from ruleproof.core.problems import Problem
-from ruleproof.engine.desk import Desk
 from ruleproof.engine.evalset import EvalCases
+from ruleproof.engine.poolsearch import AgentsSearch
 from ruleproof.engine.rules import Rules
 from ruleproof.engine.workspace import Workspace
 from ruleproof.errors import Refused
@@ -40,7 +40,7 @@ class Bench:
     rules: Rules
     trial_sessions: int
     cases: EvalCases
-    desk: Callable[[], Desk] | None = None
+    pool: Callable[[], AgentsSearch] | None = None
     """The pool rules of the project; None: this host has none."""
     session: Callable[[], str | None] = lambda: None
     """The session in whose turn a tool is called, where that is known."""
