@@ -20,7 +20,7 @@ from ruleproof.core.approval import CurationFact, Decision, agent_signs
 from ruleproof.core.continuation import Chapter
 from ruleproof.core.draft import Draft
 from ruleproof.core.loaders import lint_loaders
-from ruleproof.core.problems import Problem
+from ruleproof.core.problems import Problem, problems_from
 from ruleproof.core.projectkey import ProjectKey
 from ruleproof.core.proposal import NOTHING, Origin, Proposal
 from ruleproof.core.review import Row
@@ -295,7 +295,8 @@ class Governance:
         checked = check_rules(rules, ledger.approvals, self.desk.cap, self.desk.count, self.disputed())
         kept = () if repair else differing
         found = self._loader_problems()
-        return (*ledger.problems, *others, *named, *checked, *kept, *_told(self.last_sync()), *found)
+        told = problems_from(self.last_sync().get("problems"))
+        return (*ledger.problems, *others, *named, *checked, *kept, *told, *found)
 
     def _examined_ledger(self) -> tuple[Ledger, tuple[Problem, ...]]:
         """What counts here, and what is wrong with who decides it."""
@@ -388,14 +389,3 @@ def _git_pool() -> _GitPool:
         return _GitPool()
     except ImportError as missing:
         raise Refused("Sharing needs the extra `git`.", hint="Install it: pip install 'ruleproof[git]'.") from missing
-
-
-def _told(report: Mapping[str, object]) -> tuple[Problem, ...]:
-    """The complaints of the last pass, as they were stored."""
-    found = report.get("problems")
-    keys = ("code", "message", "where", "severity", "hint")
-    return tuple(
-        Problem(**{key: problem[key] for key in keys})
-        for problem in (found if isinstance(found, list) else ())
-        if isinstance(problem, dict) and all(isinstance(problem.get(key), str) for key in keys)
-    )

@@ -32,3 +32,13 @@ class Problem:
             "where": self.where,
             "hint": self.hint,
         }
+
+
+def problems_from(value: object) -> tuple[Problem, ...]:
+    """Complaints that were stored as JSON objects; what is none is left out."""
+    keys = ("code", "message", "where", "severity", "hint")
+    return tuple(
+        Problem(**{key: one[key] for key in keys})
+        for one in (value if isinstance(value, list) else ())
+        if isinstance(one, dict) and all(isinstance(one.get(key), str) for key in keys)
+    )
