@@ -303,10 +303,10 @@ class Governance:
         key = self.project.key
         try:
             ledger = self._ledger.read(key)
-            own = ApprovalStore(self.base / APPROVALS).read(key) if self.mounted(key) is not None else Ledger()
+            own = self._ledger.overruled(key)
         except RuleproofError as error:
             return Ledger(), (Problem("approvals-unread", error.message, APPROVALS, "error", error.hint),)
-        return ledger, check_other_user(own.approvals, ledger.approvals)
+        return ledger, check_other_user(own, ledger.approvals)
 
     def _loader_problems(self) -> tuple[Problem, ...]:
         """What loaders of other agents would do to the instruction files of this repository; outside of one nothing."""

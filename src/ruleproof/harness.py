@@ -31,7 +31,7 @@ from ruleproof.engine.evalset import EvalCases
 from ruleproof.engine.evaluate import Evaluations, TurnContext
 from ruleproof.engine.evidence import Evidence
 from ruleproof.engine.exposure import Exposures
-from ruleproof.engine.notice import Notice
+from ruleproof.engine.notice import Notice, delivered
 from ruleproof.engine.ports import Evaluator, Ports, Replay
 from ruleproof.engine.project import Projection
 from ruleproof.engine.regress import Progress, RegressionReport, run_regression
@@ -181,6 +181,7 @@ class Harness:
         for problem in made.absent:
             log.warning("%s", problem)
         self.noticed(made, session_id)
+        delivered(self.governance.desk, made)
         return made.text
 
     def noticed(self, notice: Notice, session_id: str | None = None) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from tests.conformance.desk import PROJECT, Desk
+from tests.conformance.person import PROJECT as PROJECT_P
+from tests.conformance.person import Person
 from tests.edge.otheruser import NOBODY, as_nobody, needs_root, readable_by_all
 
 import ruleproof.governance as governance
@@ -16,8 +18,10 @@ from ruleproof.config import HarnessConfig
 from ruleproof.core.approval import CurationFact, Decision
 from ruleproof.edge import fs
 from ruleproof.edge.userstate import read_mounted
+from ruleproof.engine.notice import delivered
 from ruleproof.errors import NotFound, Refused
 from ruleproof.governance import Governance
+from ruleproof.testing import FixedSystem
 
 
 @pytest.fixture
@@ -187,16 +191,67 @@ def test_g3_the_setting_closes_where_nothing_is_mounted(place: Path, tmp_path: P
     assert in_force(tmp_path, approveVia="other-user") == []
 
 
-def test_g3_a_notice_names_each_approval_that_the_last_one_did_not(place: Path, tmp_path: Path) -> None:
+def given(desk: Governance) -> tuple[str, ...]:
+    """What the next notice names as new; somebody is given it."""
+    made = desk.notice("T")
+    delivered(desk.desk, made)
+    line = f"\n\nNewly approved on this machine: {', '.join(made.fresh)}.\n"
+    assert (line in made.text) if made.fresh else ("Newly approved" not in made.text)
+    return made.fresh
+
+
+def test_g3_every_notice_names_a_new_approval_for_a_week_after_one_that_named_it_was_delivered(
+    place: Path, tmp_path: Path
+) -> None:
     (tmp_path / "home").mkdir()
+    clock = FixedSystem("2026-09-20T12:00:00+00:00")
+
+    def desk() -> Governance:
+        found = governed(tmp_path)
+        found.system = clock  # type: ignore[assignment]
+        return found
+
     approve_here(tmp_path, "Check the archive first.")
-    first = governed(tmp_path).notice("T")
-    assert len(first.fresh) == 1 and f"since the last notice: {first.fresh[0]}." in first.text
-    assert governed(tmp_path).notice("T").fresh == ()
+    clock.pass_time(30 * 86_400)
+    assert desk().notice("T").fresh == desk().notice("T").fresh != (), "composing alone uses nothing up"
+    first = given(desk())
+    clock.pass_time(7 * 86_400 - 1)
+    assert len(first) == 1 and given(desk()) == first
     approve_here(tmp_path, "Run the replay before a tag.")
-    second = governed(tmp_path).notice("T")
-    assert len(second.fresh) == 1 and second.fresh != first.fresh
-    assert governed(tmp_path).notice("T").fresh == ()
+    both = given(desk())
+    assert len(both) == 2
+    clock.pass_time(1)
+    second = given(desk())
+    assert set(second) == set(both) - set(first)
+    clock.pass_time(7 * 86_400)
+    assert given(desk()) == ()
+
+
+def test_g3_a_notice_that_nobody_read_or_that_could_not_be_written_uses_no_announcement_up(person: Person) -> None:
+    rule = person.propose()
+    assert person.approve(rule).code == 0
+    noticed = person.base / "approvals" / f"{PROJECT_P}.noticed"
+    (person.folder / "file").write_text("")
+    assert person("notice", "--to", "file/notice.md").code == 4
+    assert not noticed.exists()
+    for line in (("notice",), ("notice", "--to", "n.md"), ("hook", "claude-code")):
+        noticed.unlink(missing_ok=True)
+        assert person(*line, stdin="{}").code == 0 and noticed.exists(), line
+        assert person.json("notice")["newly_approved"] == [rule], "somebody else asked for the notice in between"
+
+
+def test_g3_a_notice_whose_reader_went_away_was_not_delivered(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = person.propose()
+    assert person.approve(rule).code == 0
+    noticed = person.base / "approvals" / f"{PROJECT_P}.noticed"
+
+    def gone(*_: object, **__: object) -> None:
+        raise BrokenPipeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ruleproof.surfaces.cli.output.print", gone, raising=False)
+        person("notice")
+    assert not noticed.exists()
 
 
 def test_g3_a_notice_names_what_a_changed_bundle_newly_approves_wherever_it_stands(
@@ -211,10 +266,17 @@ def test_g3_a_notice_names_what_a_changed_bundle_newly_approves_wherever_it_stan
     ]
     bundle = lines[0] + lines[2]
     monkeypatch.setattr(governance, "read_mounted", lambda project: bundle)
-    assert len(governed(tmp_path).notice("T").fresh) == 2
+    week = FixedSystem("2026-09-20T12:00:00+00:00")
+
+    def desk() -> Governance:
+        found = governed(tmp_path)
+        found.system = week  # type: ignore[assignment]
+        return found
+
+    assert len(given(desk())) == 2
+    week.pass_time(7 * 86_400)
     bundle = b"".join(lines)
-    assert [rule.endswith("/002") for rule in governed(tmp_path).notice("T").fresh] == [True]
-    assert governed(tmp_path).notice("T").fresh == ()
+    assert [rule.endswith("/002") for rule in given(desk())] == [True]
 
 
 @pytest.mark.parametrize("sign", ["variable", "process"])

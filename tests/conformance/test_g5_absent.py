@@ -57,6 +57,19 @@ def test_g5_a_rule_that_dropped_out_is_named_beside_the_notice_and_by_doctor(
     assert f"[{kept}]" in person.ok("notice").out and person("notice").err.count("Not in the notice") == 1
 
 
+def test_g5_where_another_user_decides_this_users_own_approvals_are_named_beside_the_notice(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule, gone = person.propose(), person.propose("Run the replay before tagging.")
+    assert (person.approve(rule).code, person.approve(gone).code, person.revoke(gone).code) == (0, 0, 0)
+    monkeypatch.setenv("HARNESS_APPROVE_VIA", "other-user")
+    for line in (("notice",), ("hook", "claude-code")):
+        done = person(*line, "--json", stdin="{}")
+        assert done.code == 0 and TEXT not in done.json["text"]
+        assert [problem["where"] for problem in done.json["absent"]] == [rule]
+        assert f"{rule}: approved by this user, and another user decides here" in done.err
+
+
 def test_g5_a_disputed_rule_is_named_and_a_revoked_one_is_simply_gone(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "a", tmp_path / "pool")
     plain = desk.notice()

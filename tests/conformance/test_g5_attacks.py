@@ -59,11 +59,11 @@ def require_sound(printed: str, texts: dict[str, str]) -> None:
     head, _, rest = printed.partition(f"\n{HEADING}\n")
     inside, end, tail = rest.partition("\n\n## In flight\n")
     assert end and head.startswith("# Continuation: ") and tail == "  (none stated)\n"
-    inside = re.sub(r"\n\nApproved on this machine since the last notice: [^\n]*\.\Z", "", inside)
+    inside = re.sub(r"\n\nNewly approved on this machine: [^\n]*\.\Z", "", inside)
     assert rules_in(inside) == texts
     ours = {HEADING, "## In flight", ""}
     for line in BREAK.split(printed)[1:]:
-        begins = line in ours or line.startswith(("  ", "Project: ", "What this project", "Approved on this machine"))
+        begins = line in ours or line.startswith(("  ", "Project: ", "What this project", "Newly approved on"))
         assert begins or LABEL.fullmatch(line), line
     odd = {char for char in printed if unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t"}
     assert not odd and not INVISIBLE.search(printed)

@@ -151,16 +151,25 @@ def test_a_token_allows_its_verb_on_its_file_until_it_is_over() -> None:
             TOKEN.check(verb, rule, digest, now)
 
 
-def test_what_a_notice_names_as_new_is_every_approval_that_the_last_one_did_not_name() -> None:
+def test_what_a_notice_names_as_new_is_every_approval_that_none_named_a_week_ago() -> None:
     one, two = CurationFact("hA/001", D1, "core", "t1"), CurationFact("hA/002", D1, "core", "t1")
     gone = CurationFact("hA/003", D1, "revoked", "t1")
-    assert newly_approved(fold([one, two, gone]), ()) == ("hA/001", "hA/002")
-    assert newly_approved(fold([one, two, gone]), (one, two)) == ()
+    known = dict.fromkeys((one, two), "2026-09-13T12:00:00Z")
+    assert newly_approved(fold([one, two, gone]), {}, NOW) == ("hA/001", "hA/002")
+    assert newly_approved(fold([one, two, gone]), known, NOW) == ()
     other, again = CurationFact("hA/001", D2, "core", "t1"), CurationFact("hA/002", D1, "core", "t2")
-    assert newly_approved(fold([one, two, other]), (one, two)) == ("hA/001",), "another text"
-    assert newly_approved(fold([one, two, again]), (one, two)) == ("hA/002",), "approved anew"
+    assert newly_approved(fold([one, two, other]), known, NOW) == ("hA/001",), "another text"
+    assert newly_approved(fold([one, two, again]), known, NOW) == ("hA/002",), "approved anew"
     between = CurationFact("hA/0015", D1, "core", "t1")
-    assert newly_approved(fold([one, between, two]), (one, two)) == ("hA/0015",), "wherever it stands"
+    assert newly_approved(fold([one, between, two]), known, NOW) == ("hA/0015",), "wherever it stands"
+
+
+@pytest.mark.parametrize(
+    "at", ["2026-09-20T12:00:00Z", "2026-09-13T12:00:01Z", "2099-01-01T00:00:00Z", "2020-01-01", "soon", ""]
+)
+def test_a_new_approval_is_named_for_a_week_and_no_odd_time_silences_it(at: str) -> None:
+    one = CurationFact("hA/001", D1, "core", "t1")
+    assert newly_approved(fold([one]), {one: at}, NOW) == ("hA/001",)
 
 
 def test_what_closes_is_the_last_word_alone() -> None:

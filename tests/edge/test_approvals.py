@@ -139,11 +139,12 @@ def test_facts_of_many_processes_all_survive_and_each_was_decided_on_all_earlier
 
 def test_what_a_notice_has_named_is_remembered(tmp_path: Path) -> None:
     held = store(tmp_path)
-    assert held.noticed("p-1") == ()
-    held.mark_noticed("p-1", [fact(1)])
-    assert store(tmp_path).noticed("p-1") == (fact(1),)
-    (tmp_path / "approvals" / "p-1.noticed").write_bytes(b"12")
-    assert held.noticed("p-1") == (), "what cannot be read was not named: it is named again"
+    assert held.noticed("p-1") == {}
+    held.mark_noticed("p-1", {fact(1): "t1", fact(2): "t2"})
+    assert store(tmp_path).noticed("p-1") == {fact(1): "t1", fact(2): "t2"}
+    for odd in (b"12", write_fact(fact(1)), b'{"named":"t1"}', b"\xff"):
+        (tmp_path / "approvals" / "p-1.noticed").write_bytes(odd)
+        assert held.noticed("p-1") == {}, "what cannot be read was not named: it is named again"
 
 
 TOKEN = OneTimeToken("approve", "hA/001", D1, NOW + timedelta(hours=24))

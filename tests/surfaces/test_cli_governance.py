@@ -81,7 +81,7 @@ def test_what_a_person_approved_stands_in_the_notice_word_for_word_until_revoked
     made = desk.json("notice", "--title", "T")
     assert f"\n[{rule}] (security) {TEXT}\n" in made["text"]
     assert made["rules"] == made["newly_approved"] == [rule]
-    assert desk.json("notice", "--title", "T")["newly_approved"] == []
+    assert desk.json("notice", "--title", "T")["newly_approved"] == [rule]
     ledger = next((base / "approvals").glob("*.jsonl"))
     assert json.loads(ledger.read_text())["digest"] == digest(desk, rule)
     assert [stat.S_IMODE(path.stat().st_mode) for path in (base, ledger.parent, ledger)] == [0o700, 0o700, 0o600]

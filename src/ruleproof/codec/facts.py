@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ruleproof.codec.jsonl import decode_line
 from ruleproof.core.approval import CurationFact, FactStatus, is_digest
@@ -26,8 +26,11 @@ _RULE = re.compile(rb'"rule" *: *"([^"]{1,200})"')
 
 def write_fact(fact: CurationFact) -> bytes:
     """One line: keys type, rule, digest, status, at."""
-    record = {"type": TYPE, "rule": fact.rule, "digest": fact.digest, "status": fact.status, "at": fact.at}
-    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+    return json.dumps(_record(fact), separators=(",", ":")).encode() + b"\n"
+
+
+def _record(fact: CurationFact) -> dict[str, str]:
+    return {"type": TYPE, "rule": fact.rule, "digest": fact.digest, "status": fact.status, "at": fact.at}
 
 
 def write_facts(facts: Iterable[CurationFact]) -> bytes:
@@ -52,6 +55,23 @@ def read_facts(data: bytes, where: str) -> tuple[tuple[CurationFact, ...], tuple
 
 def write_disputes(paths: Iterable[str]) -> bytes:
     return json.dumps(sorted(paths)).encode()
+
+
+def read_named(data: bytes | None) -> dict[CurationFact, str]:
+    """Fact -> when a notice first named it (ISO-8601), as `write_named` wrote it; what cannot be read is not there."""
+    found: dict[CurationFact, str] = {}
+    for raw in (data or b"").split(b"\n"):
+        value = decode_line(raw, "")
+        if isinstance(value, dict) and isinstance(value.get("named"), str):
+            fact = _fact(value, "", [])
+            if fact is not None:
+                found[fact] = str(value["named"])
+    return found
+
+
+def write_named(named: Mapping[CurationFact, str]) -> bytes:
+    """One fact a line, with the key `named` after its own."""
+    return b"".join(json.dumps({**_record(fact), "named": at}).encode() + b"\n" for fact, at in named.items())
 
 
 def read_disputes(data: bytes | None) -> frozenset[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Literal
 
@@ -32,6 +32,8 @@ SHORT = 12
 """Hex digits of a digest that are shown to a person; they type at least `MIN_TYPED` of them."""
 MIN_TYPED = 8
 TOKEN_HOURS = 24
+NAMED_DAYS = 7
+"""How long notices name a new approval, from the first that was delivered: whoever asks for one uses nothing up."""
 TOKEN_VERBS = ("approve", "revoke")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -234,9 +236,19 @@ def closing(facts: Iterable[CurationFact]) -> tuple[CurationFact, ...]:
     return tuple(fact for fact in fold(facts).latest.values() if fact.status != "core")
 
 
-def newly_approved(approvals: Approvals, named: Collection[CurationFact]) -> tuple[str, ...]:
-    """Ids whose approval is not among the facts `named` by the last notice, sorted: what the next one has to name."""
-    return tuple(rule for rule in approvals.approved() if approvals.latest[rule] not in named)
+def newly_approved(approvals: Approvals, named: Mapping[CurationFact, str], now: datetime) -> tuple[str, ...]:
+    """Ids whose approval a notice has to name, sorted: no notice did so yet, or the first one less than a week ago.
+
+    `named`: fact -> when that was, ISO-8601. A time that cannot be read, or is yet to come, does not silence.
+    """
+    return tuple(rule for rule in approvals.approved() if not _is_known(named.get(approvals.latest[rule]), now))
+
+
+def _is_known(named: str | None, now: datetime) -> bool:
+    try:
+        return named is not None and now - datetime.fromisoformat(named) >= timedelta(days=NAMED_DAYS)
+    except (ValueError, TypeError):  # a time without its offset cannot be compared
+        return False
 
 
 def agent_signs(variables: Iterable[str], ancestors: Iterable[str]) -> tuple[str, ...]:

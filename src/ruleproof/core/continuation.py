@@ -42,7 +42,7 @@ def continuation_notice(
     """The notice, without a trailing newline.
 
     `project`: its readable name, with `project_key`; none: no project line. `block`: the CORE RULES block. `fresh`: ids
-    of rules in the block whose approval is newer than the last notice. `handoff`: what the last session left to do.
+    of rules in the block whose approval is new. `handoff`: what the last session left to do.
     `chapters` and `ancestry` (what the session descends from): for hosts that keep an archive.
     """
     lines = [f"# Continuation: {_line(title)}"]
@@ -52,7 +52,7 @@ def continuation_notice(
     if block:
         lines += ["", block]
         if fresh:
-            lines += ["", f"Approved on this machine since the last notice: {_line(', '.join(fresh))}."]
+            lines += ["", f"Newly approved on this machine: {', '.join(map(_line, fresh))}."]
     if chapters:
         lines += [
             "",

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from ruleproof.codec.facts import read_facts, write_fact, write_facts
+from ruleproof.codec.facts import read_facts, read_named, write_fact, write_facts, write_named
 from ruleproof.core.approval import Approvals, CurationFact, OneTimeToken, closing, fold, is_digest
 from ruleproof.core.ids import component
 from ruleproof.core.problems import Problem
@@ -79,13 +79,19 @@ class ApprovalStore:
         latest = self.read(project).approvals.latest
         return write_facts(latest[rule] for rule in sorted(latest))
 
-    def noticed(self, project: str) -> tuple[CurationFact, ...]:
-        """The approvals that stood in the last notice; none before, or where the record cannot be read."""
-        return read_facts(fs.read_bytes(self._file(project, "noticed")) or b"", "")[0]
+    def overruled(self, project: str) -> Approvals:
+        """What this user's ledger says where another user decides; nothing where this one does."""
+        if self._mounted(project) is None:
+            return Approvals()
+        return fold(read_facts(fs.read_bytes(self._file(project)) or b"", "")[0])
 
-    def mark_noticed(self, project: str, facts: Iterable[CurationFact]) -> None:
-        """Remember the approvals that stand in a notice: the next one names those that are not among them."""
-        fs.write_atomic(self._file(project, "noticed"), write_facts(facts), sync=False)
+    def noticed(self, project: str) -> Mapping[CurationFact, str]:
+        """The approvals that stood in notices -> when the first of these was delivered; none where nothing is kept."""
+        return read_named(fs.read_bytes(self._file(project, "noticed")))
+
+    def mark_noticed(self, project: str, named: Mapping[CurationFact, str]) -> None:
+        """Remember `named` instead of what was remembered."""
+        fs.write_atomic(self._file(project, "noticed"), write_named(named), sync=False)
 
     # --- one-time tokens -------------------------------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 """The continuation notice with the rules in force, and nothing of any other rule. Over budget: refused before anything.
 
 What somebody approved and what is not in force now is told to whoever asked for the notice, beside it and never in it.
-A notice that names fresh approvals is remembered only after it was composed; where that cannot be written, the next one
-names them again.
+A new approval is named in every notice for a week after the first that named it was delivered, so that neither a notice
+that nobody read nor one that somebody else asked for hides it; composing remembers nothing.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ruleproof.core.continuation import Chapter, continuation_notice
 from ruleproof.core.corerules import Block, OverBudget, compose
 from ruleproof.core.problems import Problem
 from ruleproof.core.proposal import Proposal
-from ruleproof.core.rulecheck import out_of_force
+from ruleproof.core.rulecheck import check_other_user, out_of_force
 from ruleproof.engine.desk import Desk
 from ruleproof.errors import RuleproofError
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """The text, the block in it, and the ids in it whose approval is newer than the last notice."""
+    """The text, the block in it, and the ids in it whose approval is new."""
 
     text: str
     block: Block | None
@@ -54,7 +54,9 @@ def compose_notice(
     block = _block(desk, rules)
     held = {rule.id: rule.digest for rule in rules}
     approvals = desk.decisions.read(desk.key).approvals
-    fresh = tuple(rule for rule in newly_approved(approvals, desk.decisions.noticed(desk.key)) if rule in held)
+    fresh = tuple(
+        rule for rule in newly_approved(approvals, desk.decisions.noticed(desk.key), desk.now()) if rule in held
+    )
     text = continuation_notice(
         title,
         project=desk.name,
@@ -65,15 +67,28 @@ def compose_notice(
         chapters=chapters,
         ancestry=ancestry,
     )
-    if fresh:
-        with suppress(RuleproofError, OSError):
-            desk.require_writable()
-            desk.decisions.mark_noticed(desk.key, [approvals.latest[rule] for rule in sorted(held)])
     return Notice(text, block, fresh, tuple(held.items()), _absent(desk, held))
+
+
+def delivered(desk: Desk, notice: Notice) -> None:
+    """Somebody was given the notice: remember since when its new approvals were named. Never raises.
+
+    Where that cannot be written, the next notices go on naming them.
+    """
+    with suppress(RuleproofError, OSError):
+        approvals, known = desk.decisions.read(desk.key).approvals, desk.decisions.noticed(desk.key)
+        stood = [
+            fact for rule, digest in notice.shown if (fact := approvals.latest.get(rule)) and fact.digest == digest
+        ]
+        if any(fact not in known for fact in stood):
+            desk.require_writable()
+            now = desk.at()
+            desk.decisions.mark_noticed(desk.key, {fact: known.get(fact, now) for fact in stood})
 
 
 def _absent(desk: Desk, held: Collection[str]) -> tuple[Problem, ...]:
     """Why the block lacks what was approved here; files are read again only where it lacks something."""
     approvals = desk.decisions.read(desk.key).approvals
     missing = [rule for rule, fact in approvals.latest.items() if fact.status != "revoked" and rule not in held]
-    return out_of_force(desk.read(missing), approvals.of(missing), desk.disputed()) if missing else ()
+    found = out_of_force(desk.read(missing), approvals.of(missing), desk.disputed()) if missing else ()
+    return (*found, *check_other_user(desk.decisions.overruled(desk.key), approvals))

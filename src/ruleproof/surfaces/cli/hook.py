@@ -6,6 +6,7 @@ import json
 import logging
 import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -31,6 +32,8 @@ def hook(host: Annotated[Literal["claude-code"], typer.Argument(help="Which host
     the budget it says so on standard error and prints nothing. Where there is a workspace, it records which rules the
     session was shown. A typed /chapters-rule is answered here, too, and kept from the prompt.
     """
+    from ruleproof.engine.notice import delivered
+
     event, governance = _event(), governed()
     if event.get("hook_event_name") == "UserPromptExpansion":
         said = _answer(governance, event)
@@ -44,7 +47,7 @@ def hook(host: Annotated[Literal["claude-code"], typer.Argument(help="Which host
         _record(governance, made, session)
     text = made.text if made.block else ""
     data = {"host": host, "text": text, "absent": [problem.as_json() for problem in made.absent]}
-    return Reply(data, text, notes=notes)
+    return Reply(data, text, notes=notes, then=partial(delivered, governance.desk, made))
 
 
 def _answer(governance: Governance, event: Mapping[str, object]) -> dict[str, object]:

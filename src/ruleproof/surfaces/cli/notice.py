@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -28,8 +29,10 @@ def notice(
     and what is not in force now (its file changed, say) is named on standard error.
     """
     from ruleproof.edge import fs
+    from ruleproof.engine.notice import delivered
 
-    made = governed().notice(title, handoff=handoff)
+    governance = governed()
+    made = governance.notice(title, handoff=handoff)
     tokens = made.block.tokens if made.block else 0
     data = {
         "text": made.text,
@@ -40,6 +43,7 @@ def notice(
     }
     notes = tuple(f"Not in the notice: {problem}" for problem in made.absent)
     if to is None:
-        return Reply(data, made.text, notes=notes)
+        return Reply(data, made.text, notes=notes, then=partial(delivered, governance.desk, made))
     fs.write_atomic(to, made.text.encode("utf-8", "replace") + b"\n")
+    delivered(governance.desk, made)
     return Reply({**data, "file": str(to)}, f"Written to {to}.", notes=notes)

@@ -30,12 +30,16 @@ _HARMFUL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a command has to say: `data` for programs, `text` for people, `notes` for standard error, the exit code."""
+    """What a command has to say: `data` for programs, `text` for people, `notes` for standard error, the exit code.
+
+    `then` is done once it was printed, and not where the reader went away or the disk is full.
+    """
 
     data: Mapping[str, object]
     text: str
     code: Exit = Exit.DONE
     notes: tuple[str, ...] = field(default=())
+    then: Callable[[], None] | None = None
 
 
 def harmless(text: str) -> str:
@@ -70,6 +74,8 @@ class Output:
             self._print(as_json({"ok": reply.code == Exit.DONE, **reply.data}))
         elif reply.text:
             self._print(harmless(reply.text))
+        if reply.then is not None and not self._gone:
+            reply.then()
         return reply.code
 
     def failure(self, error: BaseException) -> Exit:
