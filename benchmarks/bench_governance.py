@@ -119,7 +119,7 @@ def bench_notice(root: Path, state: Path, approved: int, repeats: int) -> None:
         timed(lambda: notice(files, ledger), repeats),
         "goal 50",
     )
-    per_rule = [(f"hA/{number:03d}", 20 + number % 37) for number in range(approved)]
+    per_rule = [(f"ha/{number:03d}", 20 + number % 37) for number in range(approved)]
     over = compose([], 1, estimate_tokens) or OverBudget(0, 0, (), ())
     assert isinstance(over, OverBudget)
     worst = max(timed(lambda share=share: cheapest_sets(per_rule, share * 31), 3) for share in (1, 7, approved // 2))
@@ -214,7 +214,7 @@ def bench_sync(rules: list[Proposal], work: Path) -> None:
         tree = git.changed(None, {rule.place.path: git.add_blob(write_rule(rule)) for rule in rules})
         head = git.commit(tree, None, "seed <seed@ruleproof.invalid>", "seed", 1_790_000_000)
         assert remote.push(git, "main", None, head)[0] == "ok"
-    pool = Pool(RuleFiles(work / "hY"), work / "hY-state", "hY")
+    pool = Pool(RuleFiles(work / "hy"), work / "hy-state", "hy")
     start = time.perf_counter()
     assert len(pool.sync(remote, dict, 1_790_000_000).received) == len(rules)
     show(f"sync: first fetch of {len(rules):,} files", (time.perf_counter() - start) * 1e3)
@@ -224,10 +224,10 @@ def bench_sync(rules: list[Proposal], work: Path) -> None:
 
         def make(number: int, own: tuple[Proposal, ...]) -> Proposal:
             body = text(seed)
-            where = place(PROJECT, "hY", number, "security", body[:40])
+            where = place(PROJECT, "hy", number, "security", body[:40])
             return Proposal(where, "security", body[:50], body + "\n", "", "manual", "2026-09-20T00:00:00.000Z")
 
-        RuleFiles(work / "hY").create(PROJECT, "hY", make)
+        RuleFiles(work / "hy").create(PROJECT, "hy", make)
         start = time.perf_counter()
         assert len(pool.sync(remote, dict, 1_790_000_001).published) == 1
         times.append((time.perf_counter() - start) * 1e3)

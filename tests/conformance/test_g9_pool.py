@@ -26,7 +26,7 @@ def bare(tmp_path: Path) -> Remote:
 
 
 def test_g9_a_pass_that_waited_publishes_the_ledger_as_it_is_when_its_turn_comes(tmp_path: Path, bare: Remote) -> None:
-    machine = Machine(tmp_path / "a", "hA", bare)
+    machine = Machine(tmp_path / "a", "ha", bare)
     rule = machine.propose(TEXT)
     machine.approve(rule)
     started = threading.Event()
@@ -42,20 +42,20 @@ def test_g9_a_pass_that_waited_publishes_the_ledger_as_it_is_when_its_turn_comes
         started.wait()
         machine.approve(rule, "revoked")
     waiting.join()
-    assert in_pool(bare)["edits/p-1/hA/curation.jsonl"] == machine.facts
+    assert in_pool(bare)["edits/p-1/ha/curation.jsonl"] == machine.facts
     assert machine.facts.count(b"\n") == 2
 
 
 def test_g9_a_pass_that_another_one_holds_up_is_refused_by_name_and_loses_nothing(
     tmp_path: Path, bare: Remote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine = Machine(tmp_path / "a", "hA", bare)
+    machine = Machine(tmp_path / "a", "ha", bare)
     machine.propose(TEXT)
     fs.mkdir(tmp_path / "a" / "state")
     monkeypatch.setattr("ruleproof.edge.pool.WAIT_S", 0.1)
     with fs.lock(tmp_path / "a" / "state" / "sync.lock"), pytest.raises(StoreError, match=r"sync\.lock was not free"):
         machine.sync()
-    assert machine.propose("Proposing waits for no pass.").id == "hA/002"
+    assert machine.propose("Proposing waits for no pass.").id == "ha/002"
     assert len(machine.sync().published) == 2
 
 
@@ -63,7 +63,7 @@ def test_g9_a_pass_that_another_one_holds_up_is_refused_by_name_and_loses_nothin
 def test_g9_a_lost_or_damaged_cache_of_the_index_changes_no_byte_of_the_shards(
     tmp_path: Path, bare: Remote, damage: bytes | None
 ) -> None:
-    a, b = Machine(tmp_path / "a", "hA", bare), Machine(tmp_path / "b", "hB", bare)
+    a, b = Machine(tmp_path / "a", "ha", bare), Machine(tmp_path / "b", "hb", bare)
     for machine, text in ((a, TEXT), (b, "Rule one of B."), (a, "Rule two of A.")):
         machine.propose(text)
         machine.sync()
@@ -83,10 +83,10 @@ def test_g9_a_lost_or_damaged_cache_of_the_index_changes_no_byte_of_the_shards(
 
 
 def test_g9_what_somebody_put_into_the_checkout_stays_and_is_not_published(tmp_path: Path, bare: Remote) -> None:
-    a, b = Machine(tmp_path / "a", "hA", bare), Machine(tmp_path / "b", "hB", bare)
+    a, b = Machine(tmp_path / "a", "ha", bare), Machine(tmp_path / "b", "hb", bare)
     a.propose(TEXT)
     a.sync()
-    odd = {"notes.txt": b"mine", "rules/p-1/hA/notes.md": b"mine", "rules/p-1/hZ/001-x-y.md": b"mine"}
+    odd = {"notes.txt": b"mine", "rules/p-1/ha/notes.md": b"mine", "rules/p-1/hz/001-x-y.md": b"mine"}
     for path, data in odd.items():
         (tmp_path / "b" / "pool" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "b" / "pool" / path).write_bytes(data)
@@ -97,7 +97,7 @@ def test_g9_what_somebody_put_into_the_checkout_stays_and_is_not_published(tmp_p
 
 
 def test_g9_a_store_that_is_no_repository_is_an_error_and_is_not_deleted(tmp_path: Path, bare: Remote) -> None:
-    machine = Machine(tmp_path / "a", "hA", bare)
+    machine = Machine(tmp_path / "a", "ha", bare)
     rule = machine.propose(TEXT)
     fs.mkdir(tmp_path / "a" / "state")
     (tmp_path / "a" / "state" / "git").write_bytes(b"somebody's file")

@@ -7,7 +7,7 @@ import pytest
 from ruleproof.core.admission import SUBMODULE, Admission, Piece, admit, folders
 
 FILE, FOLDER, LINK = 0o100644, 0o040000, 0o120000
-WHERE = "rules/p-1/hA"
+WHERE = "rules/p-1/ha"
 
 
 def piece(name: str | bytes, sha: str = "s1", mode: int = FILE) -> Piece:
@@ -71,10 +71,11 @@ def test_a_hostile_piece_is_refused_by_name_and_the_rest_is_taken(bad: Piece, co
     assert made.problems[0].where.startswith(WHERE) and made.problems[0].where.isprintable()
 
 
-def test_of_names_that_differ_in_case_only_the_known_one_is_taken() -> None:
-    assert codes(offer(piece("001-A-b.md"), piece("001-a-b.md"))) == ["case-collision"]
-    made = offer(piece("001-A-b.md"), piece("001-a-b.md"), seen={"001-a-b.md": "s1"})
-    assert (made.accepted, codes(made)) == ({}, ["case-collision"])
+def test_a_name_in_another_spelling_is_refused_whether_or_not_the_lower_case_one_is_there() -> None:
+    for pieces in ([piece("001-A-b.md")], [piece("001-A-b.md"), piece("001-a-b.md")]):
+        made = offer(*pieces)
+        assert codes(made) == ["bad-spelling"] and f"{WHERE}/001-A-b.md" not in made.accepted
+        assert len(made.accepted) == len(pieces) - 1
 
 
 def test_in_our_own_folder_the_disk_is_the_truth() -> None:
@@ -86,10 +87,11 @@ def test_in_our_own_folder_the_disk_is_the_truth() -> None:
     assert (made.disputed, codes(made)) == ((), ["own-file-changed", "identity-collision"])
 
 
-def test_folders_are_taken_by_name_and_ours_wins_over_a_lookalike() -> None:
+def test_folders_are_taken_by_name_in_their_one_spelling() -> None:
     pieces = [
-        piece("hB", "t2", FOLDER),
+        piece("hb", "t2", FOLDER),
         piece("HA", "t1", FOLDER),
+        piece("9DB6-F", "t1", FOLDER),
         piece("ha", "t3", FOLDER),
         piece("link", "t4", LINK),
         piece("sub", "t5", SUBMODULE),
@@ -99,14 +101,15 @@ def test_folders_are_taken_by_name_and_ours_wins_over_a_lookalike() -> None:
         piece("NUL", "t9", FOLDER),
         piece("-rf", "t0", FOLDER),
     ]
-    found, problems = folders(pieces, "rules/p-1", first="ha")
-    assert found == {"hB": "t2", "ha": "t3"}
+    found, problems = folders(pieces, "rules/p-1")
+    assert found == {"hb": "t2", "ha": "t3"}
     assert sorted(problem.code for problem in problems) == [
         "bad-name",
         "bad-name",
         "bad-name",
         "bad-name",
-        "case-collision",
+        "bad-spelling",
+        "bad-spelling",
         "link-refused",
         "submodule-refused",
         "wrong-kind",

@@ -74,7 +74,7 @@ def void(value: object) -> None:
 
 def test_a_killed_propose_leaves_a_whole_file_or_none_and_the_next_goes_on(tmp_path: Path) -> None:
     def machine(step: int) -> Machine:
-        return Machine(tmp_path / str(step), "hA", Remote(str(tmp_path / "none.git")))
+        return Machine(tmp_path / str(step), "ha", Remote(str(tmp_path / "none.git")))
 
     def check(step: int, done: bool) -> None:
         rules, problems = machine(step).files.read_all("p-1")
@@ -87,8 +87,8 @@ def test_a_killed_propose_leaves_a_whole_file_or_none_and_the_next_goes_on(tmp_p
 
 
 def test_a_killed_approve_loses_no_acknowledged_fact_and_no_earlier_one(tmp_path: Path) -> None:
-    first = CurationFact("hA/001", "1" * 64, "core", "t")
-    second = CurationFact("hA/002", "2" * 64, "core", "t")
+    first = CurationFact("ha/001", "1" * 64, "core", "t")
+    second = CurationFact("ha/002", "2" * 64, "core", "t")
 
     def store(step: int) -> ApprovalStore:
         fs.mkdir(tmp_path / str(step))
@@ -103,7 +103,7 @@ def test_a_killed_approve_loses_no_acknowledged_fact_and_no_earlier_one(tmp_path
         assert found.facts[0] == first and found.facts in ((first,), (first, second))
         assert not done or found.facts == (first, second)
         store(step).commit("p-1", lambda ledger: second)
-        assert store(step).read("p-1").approvals.approved() == ("hA/001", "hA/002")
+        assert store(step).read("p-1").approvals.approved() == ("ha/001", "ha/002")
 
     assert every_step(prepare, check) >= 2
 
@@ -113,13 +113,13 @@ def test_a_killed_sync_is_finished_by_the_next_one_and_nothing_is_lost(
 ) -> None:
     monkeypatch.setattr("ruleproof.edge.pool.remote.STALE_LOCK_S", 0.05)
     facts = write_facts(
-        [CurationFact("hB/001", "1" * 64, "core", "t"), CurationFact("hA/001", "2" * 64, "revoked", "t")]
+        [CurationFact("hb/001", "1" * 64, "core", "t"), CurationFact("ha/001", "2" * 64, "revoked", "t")]
     )
 
     def team(step: int) -> tuple[Machine, Machine]:
         remote = Remote(str(tmp_path / str(step) / "team.git"))
-        return Machine(tmp_path / str(step) / "a", "hA", remote), Machine(
-            tmp_path / str(step) / "b", "hB", remote, facts
+        return Machine(tmp_path / str(step) / "a", "ha", remote), Machine(
+            tmp_path / str(step) / "b", "hb", remote, facts
         )
 
     def prepare(step: int) -> Callable[[], None]:
@@ -145,7 +145,7 @@ def test_a_killed_sync_is_finished_by_the_next_one_and_nothing_is_lost(
         assert a.sync().problems == ()
         assert a.texts() == b.texts() == ["Rule one of A.", "Rule one of B.", "Rule two of A.", "Rule two of B."]
         held = in_pool(b.remote)
-        assert held["edits/p-1/hB/curation.jsonl"] == facts
+        assert held["edits/p-1/hb/curation.jsonl"] == facts
         everything = RuleFiles(a.home / "pool").read_all("p-1")[0]
         assert {path: data for path, data in held.items() if path.startswith("index/")} == shards(
             map(entry_of, everything)

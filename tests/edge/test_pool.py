@@ -22,7 +22,7 @@ from ruleproof.core.proposal import Proposal, place
 from ruleproof.edge.pool import SyncReport
 from ruleproof.edge.pool.remote import Fetched, Remote
 from ruleproof.edge.rulefiles import RuleFiles, disputes
-from ruleproof.errors import NotFound, StoreError
+from ruleproof.errors import NotFound, Refused, StoreError
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def bare(tmp_path: Path) -> Remote:
 
 @pytest.fixture
 def team(tmp_path: Path, bare: Remote) -> tuple[Machine, Machine, Machine]:
-    a, b, c = (Machine(tmp_path / name, f"h{name.upper()}", bare) for name in ("a", "b", "c"))
+    a, b, c = (Machine(tmp_path / name, f"h{name}", bare) for name in ("a", "b", "c"))
     return a, b, c
 
 
@@ -48,11 +48,11 @@ def test_a_rule_travels_and_its_approval_travels_only_as_a_claim(team: tuple[Mac
     a.approve(rule)
     report = a.sync()
     assert (report.mode, report.pending, report.problems) == ("synced", (), ())
-    assert report.published == ("edits/p-1/hA/curation.jsonl", rule.place.path)
+    assert report.published == ("edits/p-1/ha/curation.jsonl", rule.place.path)
     assert b.sync().received == (rule.place.path,)
     assert b.files.read(rule.place) == (rule, ())
     assert not (b.home / "pool" / "edits").exists()
-    assert b.pool.claims("p-1") == {"hA": (CurationFact("hA/001", rule.digest, "core", "t"),)}
+    assert b.pool.claims("p-1") == {"ha": (CurationFact("ha/001", rule.digest, "core", "t"),)}
     assert b.facts == b"" and not fold([]).in_force(rule)
     assert c.sync().received == (rule.place.path,)
 
@@ -75,8 +75,8 @@ def test_a_revocation_alone_is_published(team: tuple[Machine, Machine, Machine],
     b.sync()
     b.approve(rule)
     b.approve(rule, "revoked")
-    assert b.sync().published == ("edits/p-1/hB/curation.jsonl",)
-    assert in_pool(bare)["edits/p-1/hB/curation.jsonl"] == b.facts
+    assert b.sync().published == ("edits/p-1/hb/curation.jsonl",)
+    assert in_pool(bare)["edits/p-1/hb/curation.jsonl"] == b.facts
 
 
 def test_machines_that_publish_at_once_lose_neither_rules_nor_facts(
@@ -109,7 +109,7 @@ def test_machines_that_publish_at_once_lose_neither_rules_nor_facts(
     a.sync(), c.sync()
     assert a.texts() == b.texts() == c.texts() == ["Rule one of A.", "Rule one of B.", "Rule two of A."]
     held = in_pool(bare)
-    assert (held["edits/p-1/hA/curation.jsonl"], held["edits/p-1/hB/curation.jsonl"]) == (a.facts, b.facts)
+    assert (held["edits/p-1/ha/curation.jsonl"], held["edits/p-1/hb/curation.jsonl"]) == (a.facts, b.facts)
 
 
 def test_history_that_somebody_rewrote_loses_nothing_of_ours(
@@ -132,8 +132,8 @@ def test_history_that_somebody_rewrote_loses_nothing_of_ours(
         repo.refs[b"refs/heads/main"] = commit.id
     report = b.sync()
     assert codes(report) == ["gone-from-pool"] and b.files.read(rule.place)[0] == rule
-    assert set(a.sync().published) == {rule.place.path, "edits/p-1/hA/curation.jsonl"}
-    assert in_pool(bare)["edits/p-1/hA/curation.jsonl"] == a.facts
+    assert set(a.sync().published) == {rule.place.path, "edits/p-1/ha/curation.jsonl"}
+    assert in_pool(bare)["edits/p-1/ha/curation.jsonl"] == a.facts
     assert codes(b.sync()) == []
 
 
@@ -147,16 +147,16 @@ def test_a_lost_checkout_and_a_lost_store_come_back_from_the_pool(team: tuple[Ma
     assert a.sync().mode == "synced" and a.texts() == ["Rule one of A.", "Rule one of B."]
     shutil.rmtree(a.home)
     assert len(a.sync().received) == 2 and a.texts() == ["Rule one of A.", "Rule one of B."]
-    assert a.propose("Rule two of A.").id == "hA/002"
+    assert a.propose("Rule two of A.").id == "ha/002"
 
 
 def test_an_unreachable_pool_is_a_normal_state_and_says_what_waits(tmp_path: Path) -> None:
-    machine = Machine(tmp_path / "a", "hA", Remote(str(tmp_path / "nowhere.git")))
+    machine = Machine(tmp_path / "a", "ha", Remote(str(tmp_path / "nowhere.git")))
     rule = machine.propose("Check the archive first.")
     machine.approve(rule)
     report = machine.sync()
     assert (report.mode, report.code, report.published) == ("local-only", "not-found", ())
-    assert report.pending == ("edits/p-1/hA/curation.jsonl", rule.place.path)
+    assert report.pending == ("edits/p-1/ha/curation.jsonl", rule.place.path)
     machine.remote.create()
     assert machine.sync().published == report.pending
 
@@ -201,7 +201,7 @@ def test_a_person_can_take_the_offered_file_and_it_is_not_approved_by_that(
     assert fold([CurationFact(rule.id, rule.digest, "core", "t")]).standing(taken) == "changed"
     assert codes(b.sync()) == [] and disputes(b.home / "state") == frozenset()
     with pytest.raises(NotFound):
-        b.pool.accept("rules/p-1/hA/../../x")
+        b.pool.accept("rules/p-1/ha/../../x")
 
 
 HUGE = b"---\nkind: rule\n---\n" + b"x" * MAX_FILE
@@ -213,36 +213,36 @@ def test_a_hostile_pool_is_refused_piece_by_piece_and_the_rest_is_taken(
     a, b, _ = team
     a.propose("Check the archive first.")
     a.sync()
-    good = write_rule(Proposal(place("p-1", "hE", 7, "x", "good"), "x", "T", "An honest rule here.\n", ""))
+    good = write_rule(Proposal(place("p-1", "he", 7, "x", "good"), "x", "T", "An honest rule here.\n", ""))
     files: dict[str, bytes | None] = {
-        "rules/p-1/hE/007-x-good.md": good,
-        "rules/p-1/hE/001-link.md": b"/etc/passwd",
-        "rules/p-1/hE/002-module.md": b"",
-        "rules/p-1/hE/003-huge.md": HUGE,
-        "rules/p-1/hE/../../../../escape.md": good,
-        "rules/p-1/hE/..": good,
+        "rules/p-1/he/007-x-good.md": good,
+        "rules/p-1/he/001-link.md": b"/etc/passwd",
+        "rules/p-1/he/002-module.md": b"",
+        "rules/p-1/he/003-huge.md": HUGE,
+        "rules/p-1/he/../../../../escape.md": good,
+        "rules/p-1/he/..": good,
         "rules/p-1/../../escape/001-a-b.md": good,
         "rules/p-1/.git/hooks/post-checkout": b"#!/bin/sh\n",
-        "rules/p-1/hb/001-a-b.md": good,
-        "rules/p-1/hE/004-a\\b.md": good,
-        "rules/p-1/hE/005-con.md\udcff": good,
-        "rules/p-1/hL": b"../../..",
-        "rules/-rf/hE/001-a-b.md": good,
-        "edits/p-1/hE/curation.jsonl": write_fact(CurationFact("hA/001", "1" * 64, "core", "t")),
+        "rules/p-1/HB/001-a-b.md": good,
+        "rules/p-1/he/004-a\\b.md": good,
+        "rules/p-1/he/005-con.md\udcff": good,
+        "rules/p-1/hl": b"../../..",
+        "rules/-rf/he/001-a-b.md": good,
+        "edits/p-1/he/curation.jsonl": write_fact(CurationFact("ha/001", "1" * 64, "core", "t")),
         ".gitmodules": b"[submodule]\n",
         "README.md": b"hello",
     }
-    modes = {"rules/p-1/hE/001-link.md": 0o120000, "rules/p-1/hE/002-module.md": 0o160000, "rules/p-1/hL": 0o120000}
+    modes = {"rules/p-1/he/001-link.md": 0o120000, "rules/p-1/he/002-module.md": 0o160000, "rules/p-1/hl": 0o120000}
     push(bare, files, modes)
     report = b.sync()
-    assert [path for path in report.received if "/hE/" in path] == ["rules/p-1/hE/007-x-good.md"]
+    assert [path for path in report.received if "/he/" in path] == ["rules/p-1/he/007-x-good.md"]
     assert codes(report) == [
         "bad-name",
         "bad-name",
         "bad-name",
         "bad-name",
         "bad-name",
-        "case-collision",
+        "bad-spelling",
         "link-refused",
         "link-refused",
         "oversize-file",
@@ -250,14 +250,39 @@ def test_a_hostile_pool_is_refused_piece_by_piece_and_the_rest_is_taken(
         "wrong-kind",
     ]
     on_disk = {str(path.relative_to(b.home / "pool")) for path in (b.home / "pool").rglob("*.md")}
-    assert on_disk == {"rules/p-1/hA/001-security-check-the-archive-first.md", "rules/p-1/hE/007-x-good.md"}
+    assert on_disk == {"rules/p-1/ha/001-security-check-the-archive-first.md", "rules/p-1/he/007-x-good.md"}
     assert not list(tmp_path.glob("*escape*")) and not list(b.home.glob("*escape*"))
     b.propose("Rule one of B.")
     assert b.sync().mode == "synced"
-    assert "README.md" in in_pool(bare) and "rules/p-1/hE/007-x-good.md" in in_pool(bare)
+    assert "README.md" in in_pool(bare) and "rules/p-1/he/007-x-good.md" in in_pool(bare)
 
 
-@pytest.mark.parametrize("path", ["rules", "rules/p-1", "rules/p-1/hB", "index", "edits"])
+@pytest.mark.parametrize("twin", ["rules/P-1/ha/001-x.md", "rules/p-1/HA/001-x.md", "rules/p-1/ha/001-Security-x.md"])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_twin_in_another_spelling_hides_nobody(
+    team: tuple[Machine, Machine, Machine], bare: Remote, twin: str, known: bool
+) -> None:
+    a, b, c = team
+    rule = a.propose("Rule one of A.")
+    a.sync()
+    if known:
+        b.sync()
+    push(bare, {twin: write_rule(Proposal(rule.place, "security", "T", "A text of the attacker's.\n", ""))})
+    later = a.propose("Rule two of A.")
+    assert codes(a.sync()) == ["bad-spelling"]
+    report = b.sync()
+    assert codes(report) == ["bad-spelling"] and later.place.path in report.received
+    assert b.texts() == ["Rule one of A.", "Rule two of A."]
+    c.sync()
+    assert c.texts() == b.texts()
+
+
+def test_a_machine_whose_id_nobody_would_take_is_refused_before_it_publishes(tmp_path: Path, bare: Remote) -> None:
+    with pytest.raises(Refused, match="capital"):
+        Machine(tmp_path / "x", "Hx", bare).sync()
+
+
+@pytest.mark.parametrize("path", ["rules", "rules/p-1", "rules/p-1/hb", "index", "edits"])
 def test_a_link_or_file_in_the_place_of_a_folder_stops_nobody(
     team: tuple[Machine, Machine, Machine], bare: Remote, path: str
 ) -> None:
@@ -282,15 +307,15 @@ def test_facts_forged_under_our_name_are_named_and_replaced(
     b.approve(rule, "revoked")
     b.sync()
     forged = write_fact(CurationFact(rule.id, rule.digest, "core", "t"))
-    push(bare, {"edits/p-1/hB/curation.jsonl": forged})
+    push(bare, {"edits/p-1/hb/curation.jsonl": forged})
     report = b.sync()
-    assert codes(report) == ["forged-facts"] and report.published == ("edits/p-1/hB/curation.jsonl",)
-    assert in_pool(bare)["edits/p-1/hB/curation.jsonl"] == b.facts
+    assert codes(report) == ["forged-facts"] and report.published == ("edits/p-1/hb/curation.jsonl",)
+    assert in_pool(bare)["edits/p-1/hb/curation.jsonl"] == b.facts
     assert codes(b.sync()) == []
 
 
 def test_two_machines_with_one_id_keep_both_rules_and_say_so(tmp_path: Path, bare: Remote) -> None:
-    one, two = Machine(tmp_path / "one", "hA", bare), Machine(tmp_path / "two", "hA", bare)
+    one, two = Machine(tmp_path / "one", "ha", bare), Machine(tmp_path / "two", "ha", bare)
     first = one.propose("Check the archive first.")
     one.sync()
     path = two.home / "pool" / first.place.path

@@ -122,7 +122,7 @@ def test_a_pool_behind_a_login_is_synced_and_the_token_stands_nowhere(
 ) -> None:
     address, _, _ = served
     caplog.set_level(logging.DEBUG)
-    a, b = (Machine(tmp_path / name, f"h{name.upper()}", Remote(address, TOKEN)) for name in ("a", "b"))
+    a, b = (Machine(tmp_path / name, f"h{name}", Remote(address, TOKEN)) for name in ("a", "b"))
     rule = a.propose("Check the archive first.")
     out = io.StringIO()
     with redirect_stdout(out), redirect_stderr(out):
@@ -143,7 +143,7 @@ def test_a_pool_behind_a_login_is_synced_and_the_token_stands_nowhere(
 def test_a_missing_or_wrong_token_is_named_and_not_repeated(
     served: tuple[str, list[str], list[str]], tmp_path: Path, token: str
 ) -> None:
-    machine = Machine(tmp_path / "a", "hA", Remote(served[0], token))
+    machine = Machine(tmp_path / "a", "ha", Remote(served[0], token))
     rule = machine.propose("Check the archive first.")
     report = machine.sync()
     assert (report.mode, report.code, report.pending) == ("local-only", "auth", (rule.place.path,))
@@ -158,7 +158,7 @@ def test_every_refusal_of_a_server_is_a_reason_and_a_redirect_gets_no_token(
     served: tuple[str, list[str], list[str]], tmp_path: Path, answer: str, code: str
 ) -> None:
     served[2].append(answer)
-    machine = Machine(tmp_path / "a", "hA", Remote(served[0], TOKEN, timeout_s=2.0))
+    machine = Machine(tmp_path / "a", "ha", Remote(served[0], TOKEN, timeout_s=2.0))
     machine.propose("Check the archive first.")
     report = machine.sync()
     assert (report.mode, report.code) == ("local-only", code) and report.pending
@@ -174,7 +174,7 @@ def test_a_redirect_to_another_origin_gets_no_token(served: tuple[str, list[str]
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         address = f"http://127.0.0.1:{server.server_port}/team.git"
-        report = Machine(tmp_path / "a", "hA", Remote(address, TOKEN, timeout_s=2.0)).sync()
+        report = Machine(tmp_path / "a", "ha", Remote(address, TOKEN, timeout_s=2.0)).sync()
     finally:
         server.shutdown()
         server.server_close()
@@ -182,7 +182,7 @@ def test_a_redirect_to_another_origin_gets_no_token(served: tuple[str, list[str]
 
 
 def test_a_host_that_nobody_answers_for_is_offline(tmp_path: Path) -> None:
-    machine = Machine(tmp_path / "a", "hA", Remote("http://127.0.0.1:1/r.git", TOKEN, timeout_s=1.0))
+    machine = Machine(tmp_path / "a", "ha", Remote("http://127.0.0.1:1/r.git", TOKEN, timeout_s=1.0))
     machine.propose("Check the archive first.")
     report = machine.sync()
     assert (report.mode, report.code) == ("local-only", "network")
@@ -198,7 +198,7 @@ def test_a_server_that_sends_garbage_is_a_reason_and_no_crash(tmp_path: Path) ->
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         address = f"http://127.0.0.1:{server.server_port}/r.git"
-        report = Machine(tmp_path / "a", "hA", Remote(address, TOKEN)).sync()
+        report = Machine(tmp_path / "a", "ha", Remote(address, TOKEN)).sync()
     finally:
         server.shutdown()
         server.server_close()
@@ -208,19 +208,19 @@ def test_a_server_that_sends_garbage_is_a_reason_and_no_crash(tmp_path: Path) ->
 def test_more_than_one_pass_may_bring_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     remote = Remote(str(tmp_path / "team.git"))
     remote.create()
-    a, b = Machine(tmp_path / "a", "hA", remote), Machine(tmp_path / "b", "hB", remote)
+    a, b = Machine(tmp_path / "a", "ha", remote), Machine(tmp_path / "b", "hb", remote)
     a.propose("Check the archive first.")
     a.sync()
     monkeypatch.setattr("ruleproof.edge.pool.remote.MAX_PACK", 20)
     report = b.sync()
     assert (report.mode, report.code) == ("local-only", "oversize") and b.texts() == []
     monkeypatch.undo()
-    assert b.sync() == SyncReport("synced", received=("rules/p-1/hA/001-security-check-the-archive-first.md",))
+    assert b.sync() == SyncReport("synced", received=("rules/p-1/ha/001-security-check-the-archive-first.md",))
 
 
 def test_no_address_stands_in_the_private_repositorys_config(tmp_path: Path) -> None:
     remote = Remote(str(tmp_path / "team.git"))
     remote.create()
-    Pool(RuleFiles(tmp_path / "pool"), tmp_path / "state", "hA").sync(remote, dict, NOW)
+    Pool(RuleFiles(tmp_path / "pool"), tmp_path / "state", "ha").sync(remote, dict, NOW)
     with GitStore(tmp_path / "state" / "git") as store:
         assert [section for section in store.repo.get_config().sections() if section[0] == b"remote"] == []

@@ -76,7 +76,9 @@ def test_processes_that_make_the_id_at_the_same_moment_agree(tmp_path: Path) -> 
     assert len(set(made)) == 1
 
 
-@pytest.mark.parametrize("content", [b"", b"../x", b"NUL", b"-rf", b"\xff\xfe", b"x" * 300, "😀".encode()])
+@pytest.mark.parametrize(
+    "content", [b"", b"../x", b"NUL", b"-rf", b"\xff\xfe", b"x" * 300, b"Host-88888888", "😀".encode()]
+)
 def test_a_damaged_id_is_an_error_and_never_a_new_id(tmp_path: Path, content: bytes) -> None:
     state = UserState(tmp_path / "state")
     state.folder()

@@ -1,8 +1,8 @@
 """What of a pool's folder is taken: piece by piece, and every piece that is not is named.
 
 A rule file is written once, so the first content seen under a path stays: other content offered later is a dispute, and
-what disappears from the pool stays here. A piece that is no plain file with a rule file's name is never taken. Nothing
-here decides what is in force.
+what disappears from the pool stays here. Names have one spelling, in lower case, so that no name can hide another; a
+piece that is no plain file with a rule file's name is never taken. Nothing here decides what is in force.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from stat import S_ISDIR, S_ISLNK, S_ISREG
 
 from ruleproof.core.ids import component, shown
 from ruleproof.core.problems import Problem
-from ruleproof.core.proposal import Place, place_of
+from ruleproof.core.proposal import place_of
 from ruleproof.errors import Refused
 
 SUBMODULE = 0o160000
@@ -37,22 +37,14 @@ class Admission:
     problems: tuple[Problem, ...] = ()
 
 
-def folders(pieces: Iterable[Piece], where: str, first: str = "") -> tuple[dict[str, str], tuple[Problem, ...]]:
-    """name -> sha of the folders among `pieces` whose names can be folders' names on every system, and the rest, named.
-
-    Of names that differ in case only, `first` is taken if it is among them, else the first by its bytes.
-    """
+def folders(pieces: Iterable[Piece], where: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
+    """name -> sha of the folders among `pieces` whose names a writer can have given, and the rest, named."""
     found: dict[str, str] = {}
     problems: list[Problem] = []
-    taken: dict[str, str] = {first.casefold(): first} if first else {}
     for piece in sorted(pieces, key=lambda piece: piece.name):
         problem = _foreign(piece, where, folder=True)
-        name = piece.name.decode("utf-8", "replace")
-        if problem is None and taken.setdefault(name.casefold(), name) != name:
-            message = f"differs from {taken[name.casefold()]} in case only; refused"
-            problem = Problem("case-collision", message, f"{where}/{name}")
         if problem is None:
-            found[name] = piece.sha
+            found[piece.name.decode()] = piece.sha
         else:
             problems.append(problem)
     return found, tuple(problems)
@@ -73,14 +65,11 @@ def admit(
     accepted: dict[str, str] = {}
     disputed: list[str] = []
     problems: list[Problem] = []
-    taken = {name.casefold(): name for name in (*seen, *(held or ()))}
     offered: set[str] = set()
     for piece in sorted(pieces, key=lambda piece: piece.name):
         name = piece.name.decode("utf-8", "replace")
         path = f"{where}/{name}"
         problem = _foreign(piece, where, folder=False)
-        if problem is None and taken.setdefault(name.casefold(), name) != name:
-            problem = Problem("case-collision", f"differs from {taken[name.casefold()]} in case only; refused", path)
         if problem is not None:
             problems.append(problem)
             continue
@@ -119,15 +108,16 @@ def _foreign(piece: Piece, where: str, *, folder: bool) -> Problem | None:
         kind = "folder" if folder else "file"
         return Problem("wrong-kind", f"something else where a {kind} belongs; refused", place)
     try:
-        name = piece.name.decode("utf-8")
-        fits = component(name) == name if folder else _place(where, name) is not None
+        name = component(piece.name.decode("utf-8"))
+        fits = folder or place_of(f"{where}/{name}") is not None
     except (UnicodeDecodeError, Refused):
         fits = False
-    return None if fits else Problem("bad-name", "a name that no writer gives; refused", place)
-
-
-def _place(where: str, name: str) -> Place | None:
-    return place_of(f"{where}/{name}")
+    if not fits:
+        return Problem("bad-name", "a name that no writer gives; refused", place)
+    if name != name.lower():
+        message = "capital letters, which no writer's names have; refused, since it could pass for another name"
+        return Problem("bad-spelling", message, place)
+    return None
 
 
 def _changed(path: str) -> Problem:

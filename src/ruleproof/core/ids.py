@@ -55,6 +55,17 @@ def component(text: object, kind: Kind = "file") -> str:
     )
 
 
+def canonical(text: object, kind: Kind = "file") -> str:
+    """`text` if it is a component in its one spelling, that is in lower case; raises Refused otherwise.
+
+    Every writer gives its names so: where other spellings are refused, none can stand in the place of another name.
+    """
+    name = component(text, kind)
+    if name == name.lower():
+        return name
+    raise Refused(f"{shown(text)} is not a {kind} id: it holds capital letters.", hint="Write it in lower case.")
+
+
 def opaque(text: object, kind: Literal["session", "task", "trace", "metric"] = "session") -> str:
     """`text` as an id of the host's: 1 to 512 characters, none of them a control character or a line break."""
     if isinstance(text, str) and 0 < len(text) <= MAX_OPAQUE and text.strip() and not _CONTROL.search(text):

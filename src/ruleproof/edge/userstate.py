@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from ruleproof.core.ids import component
+from ruleproof.core.ids import canonical, component
 from ruleproof.edge import fs
 from ruleproof.errors import Refused, StoreError
 
@@ -79,7 +79,7 @@ class UserState:
             return None
         require_private(self._id)
         try:
-            return component(data.decode("utf-8", "replace").strip(), "harness")
+            return canonical(data.decode("utf-8", "replace").strip(), "harness")
         except Refused as error:
             raise StoreError(
                 f"{self._id} holds no harness id.",

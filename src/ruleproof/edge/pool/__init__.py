@@ -19,7 +19,7 @@ from ruleproof.codec.rulefile import MAX_FILE, read_rule
 from ruleproof.codec.shards import Entry, changed, entry_of
 from ruleproof.core.admission import admit, folders
 from ruleproof.core.approval import CurationFact
-from ruleproof.core.ids import component
+from ruleproof.core.ids import canonical, component
 from ruleproof.core.problems import Problem
 from ruleproof.core.proposal import number_of, place_of
 from ruleproof.core.secrets import redact
@@ -76,7 +76,7 @@ class Pool:
     def __init__(self, files: Files, store: Path, harness: str) -> None:
         self._files = files
         self._store = store
-        self._harness = component(harness, "harness")
+        self._harness = canonical(harness, "harness")
 
     def sync(self, remote: Remote, facts: Facts, now: int) -> SyncReport:
         """One pass. `facts`: project -> the ledger to publish as a copy, asked for once this pass has its turn, so that
@@ -156,7 +156,7 @@ class Pool:
         projects, named = folders(git.pieces(git.folder(tree, "rules")), "rules")
         taken.problems += named
         for project in sorted({*projects, *git.folders(seen, "rules")}):
-            writers, named = folders(git.pieces(projects.get(project)), f"rules/{project}", self._harness)
+            writers, named = folders(git.pieces(projects.get(project)), f"rules/{project}")
             taken.problems += named
             for writer in sorted({*writers, *git.folders(seen, "rules", project)}):
                 self._take_folder(git, project, writer, writers.get(writer), taken)
@@ -270,7 +270,7 @@ class Pool:
         found: dict[str, tuple[CurationFact, ...]] = {}
         with self._reading() as git:
             tree = git.folder(git.tree_of(git.ref("remote")), "edits", component(project, "project"))
-            for writer in folders(git.pieces(tree), f"edits/{project}", self._harness)[0]:
+            for writer in folders(git.pieces(tree), f"edits/{project}")[0]:
                 sha = git.files(tree, writer).get(FACTS)
                 data = git.blob(sha) if sha and _fits(git, sha) else None
                 if data and writer != self._harness:
