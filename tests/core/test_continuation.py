@@ -56,13 +56,13 @@ def test_the_notice_is_the_golden_file_byte_for_byte(name: str, made) -> None:
 
 def test_an_absent_block_and_an_empty_one_add_zero_bytes() -> None:
     assert notice(None) == notice("") == notice(None, fresh=("hA/001",))
+    assert "CORE RULES" not in notice(None)
+    assert notice(BLOCK).replace(f"\n\n{BLOCK}", "", 1) == notice(None)
 
 
 def test_every_new_approval_is_named_however_many_there_are() -> None:
     fresh = [f"writer-of-rules/{number:03d}" for number in range(1, 200)]
     assert f"Newly approved on this machine: {', '.join(fresh)}." in notice(BLOCK, fresh=fresh)
-    assert "CORE RULES" not in notice(None)
-    assert notice(BLOCK).replace(f"\n\n{BLOCK}", "", 1) == notice(None)
 
 
 def test_the_block_stands_after_the_project_and_before_everything_else_verbatim() -> None:
