@@ -48,6 +48,23 @@ def test_g1_an_oversize_text_is_refused_with_the_same_figures_by_command_library
     assert files(person) == []
 
 
+CONFLICT = "Resolve markers.\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\nend."
+
+
+def test_g1_a_text_whose_file_could_not_be_read_is_refused_before_anything_is_written(
+    person: Person, harness: Harness
+) -> None:
+    for text in (CONFLICT, "Keep both.\n<<<<<<< a\n>>>>>>> b"):
+        done = person("propose", "security", text)
+        assert (done.code, "a merge conflict marker" in done.err, "nothing was written" in done.err) == (1, True, True)
+        answer = harness.toolset.call_sync("chapters_rule_propose", {"category": "security", "text": text})
+        assert answer["ok"] is False and "a merge conflict marker" in answer["error"]
+        assert files(person) == []
+    assert person.propose(CONFLICT.replace("\n", "\n ")).endswith("/001"), "indented it is a text like others"
+    assert person.propose("---\nA fence is\n---\ntext.").endswith("/002")
+    assert person.propose().endswith("/003") and len(person.rows()) == 3
+
+
 def test_g1_the_answer_names_the_command_that_would_approve_and_the_next_number_follows(person: Person) -> None:
     said = person.ok("command", f'/chapters-rule add security "{TEXT}"').out.replace("\n", " ")
     (rule,) = person.rows()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.conformance.desk import PROJECT, Desk
+from tests.conformance.person import Person
 
 from ruleproof.core.corerules import Block, OverBudget
 from ruleproof.core.review import plan
@@ -54,3 +55,35 @@ def test_g6_equal_to_the_budget_passes(tmp_path: Path) -> None:
     assert isinstance(made, Block)
     desk.cap = made.tokens
     assert desk.block() == Block(made.text, made.tokens, made.tokens, made.per_rule)
+
+
+def test_g6_a_rule_has_one_figure_everywhere_and_the_figures_of_a_refusal_add_up(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = person.json("propose", "security", "Check the archive before starting a restore.")
+    second = person.json("propose", "security", "Before tagging:\n- run the replay\n- read the log")
+    rows = person.rows()
+    assert {row["id"]: row["tokens"] for row in (first, second)} == {rule: row["tokens"] for rule, row in rows.items()}
+    assert person.approve(first["id"]).code == person.approve(second["id"]).code == 0
+    heading = person.json("notice")["tokens"] - first["tokens"] - second["tokens"]
+    monkeypatch.setenv("HARNESS_CORE_RULES_BUDGET_TOKENS", str(heading + first["tokens"]))
+    said = person("notice").err
+    figures = f"heading={heading}, {first['id']}={first['tokens']}, {second['id']}={second['tokens']}."
+    assert figures in said and f"hold {heading + first['tokens'] + second['tokens']} tokens" in said
+
+
+def test_g6_what_can_be_proposed_fits_alone_and_what_cannot_fit_alone_is_refused(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "Check the archive before a restore. " * 40
+    rule = person.propose(text)
+    assert person.approve(rule).code == 0
+    whole = person.json("notice")["tokens"]
+    for cap, code in ((whole, 0), (whole - 1, 1)):
+        monkeypatch.setenv("HARNESS_CORE_RULES_BUDGET_TOKENS", str(cap))
+        other = person("propose", "security", text.replace("archive", "servers"), "--json")
+        assert other.code == code, other
+        if code == 0:
+            assert person.revoke(rule).code == 0
+            assert person.approve(other.json["id"]).code == 0, "exactly at the cap"
+    assert "for all approved rules together" in other.json["error"]["message"]

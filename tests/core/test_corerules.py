@@ -130,9 +130,7 @@ def test_equal_to_the_cap_passes_and_one_token_more_is_refused_with_figures_for_
     for figure in (
         str(total),
         str(total - 1),
-        "hA/001=5",
-        "hA/002=6",
-        "hA/003=3",
+        f"heading={words(HEADING)}, hA/001=5, hA/002=6, hA/003=3.",
         "never clipped",
         "Revoke hA/003; or",
     ):

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ruleproof.codec.rulefile import read_rule, write_rule
+from ruleproof.core.corerules import Block, compose
 from ruleproof.core.draft import NEAR, Draft, _likenesses, check
 from ruleproof.core.proposal import Place, Proposal, place
 from ruleproof.core.text import normalise, tokenise
@@ -35,14 +36,25 @@ def test_a_clean_draft_is_written_as_it_was_checked() -> None:
     assert problems == () and read is not None and read.intact
     assert (read.text, read.category, read.topics, read.amends) == (DRAFT.text, "security", ("restore",), "hA/001")
     assert (read.source, read.origin, read.evidence) == ("manual", "person", {"sessions": 40})
-    assert made.tokens == estimate_tokens(DRAFT.text)
+    assert checked(DRAFT).tokens == estimate_tokens(f"[] (security) {DRAFT.text}")
+
+
+def test_a_rule_costs_what_its_entry_in_the_block_costs() -> None:
+    where = place("p-1", "hA", 2, "security", "t")
+    made = check(DRAFT, 1_200, estimate_tokens, rule_id=where.rule_id)
+    block = compose([made.proposal(where, "")], 1_200, estimate_tokens)
+    assert isinstance(block, Block) and block.per_rule == (("hA/002", made.tokens),)
+    assert check(DRAFT, block.tokens, estimate_tokens, rule_id=where.rule_id).tokens == made.tokens
+    with pytest.raises(Refused, match=f"costs {made.tokens} tokens in the notice"):
+        check(DRAFT, block.tokens - 1, estimate_tokens, rule_id=where.rule_id)
 
 
 def test_an_oversize_rule_is_refused_with_its_figures_and_not_cut() -> None:
     text = "Check the archive before starting a restore. " * 1_900
-    tokens, size = estimate_tokens(text.strip()), len(text.strip())
+    tokens, size = estimate_tokens(f"[] (security) {text.strip()}"), len(text.strip())
     assert size > 84_000
-    with pytest.raises(Refused, match=f"{tokens} tokens \\({size} bytes\\); coreRulesBudgetTokens allows 1200"):
+    said = rf"costs {tokens} tokens in the notice \({size} bytes\), .*; coreRulesBudgetTokens allows 1200"
+    with pytest.raises(Refused, match=said):
         checked(replace(DRAFT, text=text))
 
 

@@ -78,7 +78,7 @@ def test_a_plan_says_the_total_before_and_after_first() -> None:
     heading = words(HEADING)
     added = plan(RULES[:1], 100, words, add=RULES[1])
     assert (added.before, added.after, added.refusal) == (heading + 5, heading + 10, None)
-    assert added.says == f"CORE RULES: {heading + 5} -> {heading + 10} of 100 tokens"
+    assert added.says == f"core rules: {heading + 5} -> {heading + 10} of 100 tokens"
     assert plan((), 100, words, add=RULES[0]).before == 0
     assert plan(RULES[:1], 100, words, drop="hA/001").after == 0
     swapped = plan(RULES[:2], 100, words, add=RULES[2], drop="hA/001")

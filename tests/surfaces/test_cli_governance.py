@@ -78,6 +78,7 @@ def test_what_a_person_approved_stands_in_the_notice_word_for_word_until_revoked
     done = approve(desk, rule)
     assert done.code == 0, done
     assert "of 1200 tokens" in done.err and TEXT in done.err and "in force" in done.out
+    assert "core rules: 0 -> " in done.out and "\u00b7" not in done.out
     made = desk.json("notice", "--title", "T")
     assert f"\n[{rule}] (security) {TEXT}\n" in made["text"]
     assert made["rules"] == made["newly_approved"] == [rule]
@@ -157,7 +158,8 @@ def test_over_the_budget_approve_and_notice_refuse_with_figures_and_write_nothin
     monkeypatch.setenv("HARNESS_coreRulesBudgetTokens", str(held + 1))
     done = approve(desk, second)
     assert done.code == 1
-    assert f"coreRulesBudgetTokens is {held + 1}: {first}=" in done.err and f"{second}=" in done.err
+    assert f"coreRulesBudgetTokens is {held + 1}: heading=" in done.err
+    assert f" {first}=" in done.err and f"{second}=" in done.err
     assert ledger.read_bytes() == facts
     monkeypatch.delenv("HARNESS_coreRulesBudgetTokens")
     (desk.folder / "ruleproof.toml").write_text(f"coreRulesBudgetTokens = {held - 1}\n")

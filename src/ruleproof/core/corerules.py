@@ -51,13 +51,18 @@ class OverBudget:
     exact: bool = True
     """False: the search ended early; fewest rules still holds, fewest tokens may not."""
 
+    @property
+    def heading(self) -> int:
+        """Tokens of the heading, which stands once however many rules there are."""
+        return self.tokens - sum(tokens for _, tokens in self.per_rule)
+
     def refusal(self) -> Refused:
         """The refusal, the same on every surface: total, cap, a figure for each rule, and what to revoke."""
-        figures = ", ".join(f"{rule}={tokens}" for rule, tokens in self.per_rule)
+        figures = ", ".join(f"{name}={tokens}" for name, tokens in (("heading", self.heading), *self.per_rule))
         sets = "; or ".join(" + ".join(rules) for rules in self.cheapest)
         return Refused(
-            f"CORE RULES hold {self.tokens} tokens, {SETTING} is {self.cap}: {figures}. Rules are never clipped, so "
-            f"nothing was composed.",
+            f"The core rules hold {self.tokens} tokens, {SETTING} is {self.cap}: {figures}. Rules are never clipped, "
+            "so nothing was composed.",
             hint=f"Revoke {sets}; or raise {SETTING}.",
         )
 
@@ -80,8 +85,12 @@ def compose(rules: Iterable[Proposal], cap: int, count: Count) -> Block | OverBu
 
 def entry(rule: Proposal) -> str:
     """The rule as it stands in the block: its label and its text."""
-    label = f"[{rule.id}] ({shown_category(rule.category)})"
-    text = rule.text
+    return entry_of(rule.id, rule.category, rule.text)
+
+
+def entry_of(rule_id: str, category: str, text: str) -> str:
+    """What the rule with that id, category and text puts into the block: what its tokens are counted over."""
+    label = f"[{rule_id}] ({shown_category(category)})"
     return f"{label}\n{prefix(text)}" if BREAK.search(text) else f"{label} {text}"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ruleproof.core.corerules import SETTING
+from ruleproof.core.corerules import HEADING, SETTING, entry_of
 from ruleproof.core.ids import opaque, shown
 from ruleproof.core.problems import Problem
 from ruleproof.core.proposal import (
@@ -58,6 +58,7 @@ class Checked:
     """Clean: line ends are LF, secrets are redacted, category and topics are in their one form."""
     title: str
     tokens: int
+    """Of its entry in the block: what `review` and a refusal show for it, too."""
     cap: int
     redacted: tuple[str, ...] = ()
     """Kinds of secrets that were replaced in the text; `evidence`: there, too."""
@@ -85,14 +86,14 @@ class Checked:
         )
 
 
-def check(draft: Draft, cap: int, count: Count, known: Iterable[Proposal] = ()) -> Checked:
+def check(draft: Draft, cap: int, count: Count, known: Iterable[Proposal] = (), *, rule_id: str = "") -> Checked:
     """The draft as it may be written; raises Refused, with figures, for what may not.
 
-    `cap`: tokens that the whole CORE RULES block may hold; a rule above it could never be approved. `known`: rules of
-    the same project that may say the same.
+    `cap`: tokens that the whole CORE RULES block may hold; a rule that does not fit alone could never be approved.
+    `known`: rules of the same project that may say the same. `rule_id`: the id that it will have, a part of its cost.
     """
     text = draft.text.replace("\r\n", "\n").replace("\r", "\n").strip() if isinstance(draft.text, str) else ""
-    tokens = _require_size(text, cap, count)
+    _require_size(rule_id, draft.category, text, cap, count)
     require_visible(text, "The rule")
     clean, kinds = redact(text)
     if len(normalise(clean)) < MIN_CHARACTERS:
@@ -113,15 +114,17 @@ def check(draft: Draft, cap: int, count: Count, known: Iterable[Proposal] = ()) 
     )
     same, near = _likenesses(clean, known)
     redacted = (*kinds, "evidence") if evidence != draft.evidence else kinds
-    return Checked(made, title_of(clean), count(clean) if kinds else tokens, cap, redacted, same, near, signs(clean))
+    tokens = _require_size(rule_id, made.category, clean, cap, count)
+    return Checked(made, title_of(clean), tokens, cap, redacted, same, near, signs(clean))
 
 
-def _require_size(text: str, cap: int, count: Count) -> int:
-    tokens = count(text)
-    if tokens > cap:
+def _require_size(rule_id: str, category: str, text: str, cap: int, count: Count) -> int:
+    tokens, heading = count(entry_of(rule_id, category, text)), count(HEADING)
+    if heading + tokens > cap:
         size = len(text.encode("utf-8", "replace"))
         raise Refused(
-            f"The rule has {tokens} tokens ({size} bytes); {SETTING} allows {cap} for all approved rules together.",
+            f"The rule costs {tokens} tokens in the notice ({size} bytes), its heading {heading}; {SETTING} allows "
+            f"{cap} for all approved rules together.",
             hint="Say it shorter, or propose several rules; nothing was cut.",
         )
     return tokens

@@ -92,7 +92,7 @@ class Plan:
 
     @property
     def says(self) -> str:
-        return f"CORE RULES: {self.before} -> {self.after} of {self.cap} tokens"
+        return f"core rules: {self.before} -> {self.after} of {self.cap} tokens"
 
 
 def plan(in_force: Sequence[Proposal], cap: int, count: Count, *, add: Proposal | None = None, drop: str = "") -> Plan:

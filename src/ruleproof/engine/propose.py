@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ruleproof.codec.rulefile import read_rule, write_rule
 from ruleproof.core.draft import Checked, Draft, check
 from ruleproof.core.proposal import Proposal, place
 from ruleproof.engine.desk import Desk
-from ruleproof.errors import NotFound, StoreError
+from ruleproof.errors import NotFound, Refused, StoreError
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,20 +22,23 @@ class Proposed:
 
 def propose(desk: Desk, draft: Draft) -> Proposed:
     """Write the draft as a new file of this machine's own. Raises Refused, NotFound or StoreError; then nothing was."""
-    check(draft, desk.cap, desk.count)  # refused before anything is made, even a harness id
+    first = f"{desk.own()}/001"
+    check(draft, desk.cap, desk.count, rule_id=first)  # refused before anything is made, even a harness id
     others = desk.rules()
     own = desk.make_own()
     found: list[tuple[Checked, Proposal | None]] = []
 
     def make(number: int, mine: tuple[Proposal, ...]) -> Proposal | None:
         known = {rule.place.path: rule for rule in (*others, *mine)}
-        made = check(draft, desk.cap, desk.count, known.values())
+        made = check(draft, desk.cap, desk.count, known.values(), rule_id=f"{own}/{number:03d}")
         if made.draft.amends and not any(rule.id == made.draft.amends for rule in known.values()):
             raise NotFound(f"{made.draft.amends}, which is to be amended, is not a rule of this project.")
         found.append((made, next((rule for rule in known.values() if rule.id == made.same), None)))
         if made.same:
             return None
-        return made.proposal(place(desk.key, own, number, made.draft.category, made.title), desk.at())
+        rule = made.proposal(place(desk.key, own, number, made.draft.category, made.title), desk.at())
+        _require_readable(rule)
+        return rule
 
     written = desk.files.create(desk.key, own, make, desk.taken())
     checked, same = found[-1]
@@ -44,3 +48,14 @@ def propose(desk: Desk, draft: Draft) -> Proposed:
             "The rule file that was just written cannot be read.", hint="Look at it with `ruleproof doctor`."
         )
     return Proposed(rule, written is not None, checked)
+
+
+def _require_readable(rule: Proposal) -> None:
+    """Raises Refused for a text whose file would not be read as it: what is written is read first."""
+    read, problems = read_rule(rule.place, write_rule(rule))
+    if read is None or read.text != rule.text or not read.intact:
+        why = f": {problems[0].message}" if problems else ""
+        raise Refused(
+            f"The text makes a rule file that cannot be read{why}.",
+            hint="Say it in other words, or indent such a line; nothing was written.",
+        )

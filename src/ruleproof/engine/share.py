@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ruleproof.codec.rulefile import front_matter
-from ruleproof.core.corerules import entry
+from ruleproof.core.corerules import HEADING, entry, entry_of
 from ruleproof.core.draft import Draft, check
 from ruleproof.core.importing import split_text
 from ruleproof.core.problems import Problem
@@ -57,7 +57,9 @@ def import_file(
     fatal = [problem for problem in problems if problem.code in ("conflict-marker", "open-front-matter")]
     if fatal:
         return (Piece(source, "", "refused", reason=str(fatal[0])),), ()
-    pieces = split_text(body, lambda part: desk.count(part) <= desk.cap)
+    room = desk.cap - desk.count(HEADING)
+    label = f"{desk.own()}/0000"
+    pieces = split_text(body, lambda part: desk.count(entry_of(label, category, part)) <= room)
     return tuple(_piece(desk, source, part, category, write) for part in pieces), problems
 
 
@@ -70,7 +72,7 @@ def _piece(desk: Desk, source: str, text: str, category: str, write: bool) -> Pi
             checked, rule = made.checked, made.rule.id
             outcome: Outcome = "proposed" if made.created else "same"
         else:
-            checked = check(draft, desk.cap, desk.count, desk.rules())
+            checked = check(draft, desk.cap, desk.count, desk.rules(), rule_id=f"{desk.own()}/001")
             rule, outcome = checked.same, "same" if checked.same else "would-propose"
     except Refused as refused:
         return Piece(source, title, "refused", reason=f"{refused.message} {refused.hint}".strip())

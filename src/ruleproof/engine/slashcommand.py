@@ -42,14 +42,14 @@ def said(made: Proposed) -> str:
     rule, checked = made.rule, made.checked
     if not made.created:
         return f"{rule.id} says exactly this; nothing was written."
-    parts = [f"{rule.id} is proposed ({checked.tokens} of {checked.cap} tokens)."]
+    parts = [f"{rule.id} is proposed; in the notice it costs {checked.tokens} of {checked.cap} tokens."]
     parts.append(f"It binds nothing before a person approves it: `ruleproof approve {rule.id}`.")
     if checked.redacted:
         parts.append(f"Redacted before it was written: {', '.join(checked.redacted)}.")
     if checked.near:
         near = ", ".join(f"{rule} ({share} % of its words)" for rule, share in checked.near)
         parts.append(f"Nearly the same: {near}.")
-    parts += [f"It {sign.message}." for sign in checked.signs]
+    parts += [f"Look again: {sign.message} ({sign.code})." for sign in checked.signs]
     return " ".join(parts)
 
 
