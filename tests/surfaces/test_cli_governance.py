@@ -11,6 +11,7 @@ import pytest
 from tests.surfaces.cliterminal import HARMFUL, HOSTILE, Cli, Result
 
 import ruleproof.governance as governance
+from ruleproof.codec.hostsettings import DENIED
 from ruleproof.edge.userstate import passing, require_lasting
 from ruleproof.errors import Refused
 
@@ -504,6 +505,25 @@ def test_installing_makes_a_slash_command_and_uninstalling_takes_away_exactly_wh
     assert (refused.code, "chapters-rule.md is there" in refused.err.replace("\n", " ")) == (1, True)
     desk.ok("install", "claude-code", "--uninstall")
     assert command.read_text() == edited and not settings.exists()
+
+
+@pytest.mark.parametrize("between", [(), ("install", "claude-code")], ids=["once", "installed twice"])
+def test_uninstalling_leaves_what_a_person_had_denied_before(desk: Cli, between: tuple[str, ...]) -> None:
+    file = desk.folder / ".claude" / "settings.local.json"
+    file.parent.mkdir()
+    for mine in (
+        '{"permissions":{"deny":["Bash(ruleproof approve:*)"]}}',
+        json.dumps({"permissions": {"deny": ["Bash(ruleproof review:*)", "Bash(rm:*)", "Bash(ruleproof revoke:*)"]}}),
+        '{"permissions":{"deny":[]}}',
+    ):
+        file.write_text(mine)
+        desk.ok("install", "claude-code")
+        if between:
+            assert desk.json(*between)["changed"] is False
+        assert all(json.loads(file.read_text())["permissions"]["deny"].count(rule) == 1 for rule in DENIED)
+        desk.ok("install", "claude-code", "--uninstall")
+        assert file.read_text() == mine
+        assert not (file.parent / "commands" / "chapters-rule.md").exists()
 
 
 def test_a_foreign_slash_command_stops_the_whole_installation(desk: Cli) -> None:

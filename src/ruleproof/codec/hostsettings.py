@@ -8,6 +8,8 @@ line by the host, a text with quotes or backticks would be run.
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 
 from ruleproof.codec.jsonedit import cut, laid_out, member, parts, put, skip_space
 from ruleproof.core.rulecommand import NAME, USAGE
@@ -44,6 +46,39 @@ own, and to look whether `ruleproof install claude-code` was done with this vers
 """
 
 
+_BEFORE = "Stood in the settings before, so uninstalling leaves it"
+_STOOD = re.compile(rf"^<!-- {_BEFORE}: (\[.*\]) -->$", re.MULTILINE)
+
+
+def command_file(stood: Sequence[object] = ()) -> str:
+    """The file of the slash command; `stood`: entries like ours that a person had, which the file remembers."""
+    if not stood:
+        return COMMAND_FILE
+    return f"{COMMAND_FILE}\n<!-- {_BEFORE}: {json.dumps(list(stood))} -->\n"
+
+
+def stood_in(file: str | None) -> tuple[object, ...]:
+    """What a file of the slash command, edited or not, remembers of `command_file`. Never raises."""
+    found = _STOOD.search(file or "")
+    try:
+        stood = json.loads(found.group(1)) if found else []
+    except (ValueError, RecursionError):
+        stood = []
+    return tuple(value for _, _, wanted in OURS for value in wanted if value in stood)
+
+
+def standing_in(text: str | None) -> tuple[object, ...]:
+    """Entries of the settings that are like ours: before installing, a person's own."""
+    _, body = _body(text)
+    return () if body is None else tuple(value for *at, wanted in OURS for value in wanted if value in _held(body, *at))
+
+
+def _held(text: str, section: str, key: str) -> list[object]:
+    inner = _find(text, skip_space(text, 0), section, "{")
+    at = None if inner is None else _find(text, inner, key, "[")
+    return [] if at is None else _values(text, at)
+
+
 def with_ours(text: str | None) -> str:
     """The settings with our hooks and our rules against commands; unchanged where they stand there. None: no file."""
     bom, body = _body(text)
@@ -57,12 +92,12 @@ def with_ours(text: str | None) -> str:
     return bom + body
 
 
-def without_ours(text: str | None) -> str | None:
-    """The settings without them; None: no file, or one in which nothing else ever stood."""
+def without_ours(text: str | None, stood: Sequence[object] = ()) -> str | None:
+    """The settings without them, less what `stood` there before; None: no file, or one in which nothing else stood."""
     bom, body = _body(text)
     for section, key, wanted in OURS:
         if body is not None:
-            body = _removed(body, section, key, wanted)
+            body = _removed(body, section, key, tuple(value for value in wanted if value not in stood))
     return None if body is None else bom + body
 
 

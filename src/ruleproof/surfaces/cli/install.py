@@ -30,7 +30,7 @@ def install(
 
     One hook prints the notice when a session starts, is resumed, cleared or compacted; another answers /chapters-rule.
     The deny rules keep the agent from `ruleproof approve`, `revoke`, `rules adopt`, `review`, `search` and `command`.
-    Every other setting keeps every byte.
+    Every other setting keeps every byte; an entry like ours that stood there before stays when ours go.
     """
     from ruleproof.config.sources import find_project
     from ruleproof.edge.hostfiles import write_text
@@ -51,22 +51,24 @@ def install(
 
 def _changes(place: Path, uninstall: bool) -> tuple[Change, ...]:
     """What is to be done, decided before anything is written. Raises Refused with the file's name."""
-    from ruleproof.codec.hostsettings import COMMAND_FILE, with_ours, without_ours
+    from ruleproof.codec.hostsettings import command_file, standing_in, stood_in, with_ours, without_ours
     from ruleproof.edge.hostfiles import read_text
 
     settings, command = place / SETTINGS, place / COMMAND
     now, held = read_text(settings, place), read_text(command, place)
+    stood = stood_in(held)
     try:
-        then = without_ours(now) if uninstall else with_ours(now)
+        then = without_ours(now, stood) if uninstall else with_ours(now)
+        wanted = command_file(standing_in(now) if held is None else stood)
     except Refused as refused:
         raise Refused(f"{settings}: {refused.message}", hint=refused.hint) from None
-    ours = held in (None, COMMAND_FILE)
+    ours = held in (None, wanted)
     if not ours and not uninstall:
         raise Refused(
             f"{command} is there and is not as we write it.",
             hint="Move it away, or keep it and install nothing; nothing was written.",
         )
-    after = held if not ours else None if uninstall else COMMAND_FILE
+    after = held if not ours else None if uninstall else wanted
     return (settings, now, then), (command, held, after)
 
 
