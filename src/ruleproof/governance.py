@@ -328,9 +328,12 @@ class Governance:
         """What somebody typed at an interactive terminal, with every sign that it was an agent."""
         return Decision("terminal", seen, typed, agent_signs(environment_names(), ancestors()))
 
-    def approve(self, typed: str, decision: Decision, *, secret: str = "") -> CurationFact:
-        """Put the rule in force here. Raises Refused unless `decision` shows a person who saw this very text."""
-        return approve_rule(self.desk, self.desk.rule_id(typed), decision, secret=secret)
+    def approve(self, typed: str, decision: Decision, *, secret: str = "", instead_of: str = "") -> CurationFact:
+        """Put the rule in force here. Raises Refused unless `decision` shows a person who saw this very text.
+
+        `instead_of`: a rule that is to be revoked right after it, and counts no more against the budget.
+        """
+        return approve_rule(self.desk, self.desk.rule_id(typed), decision, secret=secret, instead_of=instead_of)
 
     def revoke(self, typed: str, decision: Decision, *, secret: str = "") -> CurationFact:
         """Take the rule out of force here."""

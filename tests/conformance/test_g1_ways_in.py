@@ -122,7 +122,7 @@ def test_g1_text_that_a_tool_said_is_at_most_a_marked_proposal(person: Person, h
 
 
 def test_g1_every_verb_works_without_a_pool_and_sync_says_what_links_one(person: Person) -> None:
-    assert person.ok("review").out == "No pool rule to show.\n"
+    assert person.ok("review").out == "Nothing waits for a decision.\n"
     rule = person.propose()
     for line in (("review",), ("search", "archive"), ("notice",), ("command", "/chapters-rule list"), ("pool",)):
         person.ok(*line)

@@ -38,8 +38,6 @@ LOOKING = [
     ("pause", "--all"),
     ("forget", "r-0123456789", "--reason", "x"),
     ("tool",),
-    ("doctor",),
-    ("doctor", "--repair"),
 ]
 
 
@@ -51,6 +49,20 @@ def test_a_command_that_looks_makes_no_workspace_and_names_init(arguments: tuple
     assert "ruleproof init" in said
     assert str(bare.folder) in said
     assert list(bare.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [("doctor",), ("doctor", "--repair")], ids=" ".join)
+def test_without_a_workspace_doctor_looks_at_the_pool_rules_alone_and_says_so(
+    arguments: tuple[str, ...], bare: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("ruleproof.governance.default_base", lambda: tmp_path / "state")
+    (problem,) = bare.json(*arguments)["problems"]
+    assert (problem["code"], problem["severity"]) == ("no-workspace", "info")
+    assert "Only pool rules were looked at" in problem["hint"] and "ruleproof init" in problem["hint"]
+    assert list(bare.folder.iterdir()) == []
+    monkeypatch.setenv("HARNESS_ROOT", str(bare.folder / "elsewhere"))
+    named = bare(*arguments, "--json")
+    assert (named.code, [problem["severity"] for problem in named.json["problems"]]) == (1, ["error"])
 
 
 @pytest.mark.parametrize(

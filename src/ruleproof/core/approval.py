@@ -158,6 +158,11 @@ def require_seen(proposal: Proposal, decision: Decision, verb: str, disputed: Co
     """Raises Refused unless a person is there who saw this very file, and all of it."""
     require_person(decision, verb)
     _require_same(proposal, decision)
+    require_approvable(proposal, disputed)
+
+
+def require_approvable(proposal: Proposal, disputed: Collection[str] = ()) -> None:
+    """Raises Refused for a text that nobody can approve: not as written, not to be seen whole, or in dispute."""
     if not proposal.intact:
         raise Refused(
             f"{proposal.id}: the text does not match the SHA-256 that its file declares.",

@@ -6,12 +6,13 @@ For people only: it shows rules that nobody approved. What an agent may see is a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ruleproof.core.approval import SHORT, Approvals, Standing
-from ruleproof.core.corerules import Block, OverBudget, compose, entry
+from ruleproof.core.corerules import HEADING, Block, OverBudget, compose, entry
 from ruleproof.core.problems import Problem
 from ruleproof.core.proposal import Proposal
+from ruleproof.core.rulecheck import superseded
 from ruleproof.core.rulecommand import Listing
 from ruleproof.core.rulelint import signs
 from ruleproof.core.text import one_line
@@ -36,6 +37,10 @@ class Row:
     evidence: str
     """`none`, or the file's claim."""
     signs: tuple[Problem, ...]
+    budget: str = ""
+    """Of a rule that is not in force: what approving it would make of the block."""
+    problems: tuple[Problem, ...] = ()
+    """What its file claims and is not so: another SHA-256, a status."""
 
     @property
     def id(self) -> str:
@@ -43,10 +48,22 @@ class Row:
 
 
 def rows(
-    rules: Iterable[Proposal], approvals: Approvals, count: Count, asked: Listing, disputed: Collection[str] = ()
+    rules: Iterable[Proposal],
+    approvals: Approvals,
+    count: Count,
+    asked: Listing,
+    disputed: Collection[str] = (),
+    *,
+    cap: int = 0,
+    problems: Iterable[Problem] = (),
 ) -> tuple[Row, ...]:
-    """The rows that `asked` selects, by writer and number."""
+    """The rows that `asked` selects, by writer and number. `cap`: of the block; `problems`: of reading the files."""
     found = []
+    rules = list(rules)
+    budget = Budget.of(approvals.select(rules, disputed), cap, count)
+    named: dict[str, list[Problem]] = {}
+    for problem in problems:
+        named.setdefault(file_of(problem), []).append(problem)
     for rule in sorted(rules, key=lambda rule: (rule.place.harness, rule.place.number, rule.place.name)):
         standing = approvals.standing(rule, disputed)
         if asked.category and rule.category.casefold() != asked.category:
@@ -55,8 +72,45 @@ def rows(
             continue
         if standing == "revoked" and not asked.everything:
             continue
-        found.append(_row(rule, standing, count))
+        row = _row(rule, standing, count)
+        after = "" if standing == "core" else budget.says(row, superseded(rule, approvals))
+        found.append(replace(row, budget=after, problems=tuple(named.get(rule.place.path, ()))))
     return tuple(found)
+
+
+def file_of(problem: Problem) -> str:
+    """The path in the place of a complaint about a file, with or without its line."""
+    path, _, line = problem.where.rpartition(":")
+    return path if path and line.isdigit() else problem.where
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The block as it is: tokens of each rule in it, and of its heading."""
+
+    entries: Mapping[str, int]
+    heading: int
+    cap: int
+
+    @classmethod
+    def of(cls, in_force: Iterable[Proposal], cap: int, count: Count) -> Budget:
+        """`in_force`: the rules in the block."""
+        return cls({rule.id: count(entry(rule)) for rule in in_force}, count(HEADING), cap)
+
+    def tokens(self, *without: str) -> int:
+        """Of the block, less the rules of these ids; 0: no block."""
+        kept = [tokens for rule, tokens in self.entries.items() if rule not in without]
+        return self.heading + sum(kept) if kept else 0
+
+    def says(self, row: Row, old: str = "") -> str:
+        """What approving the row would make of it. `old`: a rule in force that it amends, or ""."""
+        kept = self.tokens(row.id)
+        after = (kept or self.heading) + row.tokens
+        text = f"{self.tokens()} -> {after} of {self.cap} tokens"
+        if old in self.entries:
+            after = (self.tokens(row.id, old) or self.heading) + row.tokens
+            text += f", {after} without {old}, which it amends"
+        return text + (": over the budget" if after > self.cap else "")
 
 
 def _row(rule: Proposal, standing: Standing, count: Count) -> Row:

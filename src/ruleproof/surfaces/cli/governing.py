@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ruleproof.governance import Governance
     from ruleproof.surfaces.cli.output import Output
 
+MOST_UNREAD = 5
+
 
 def governed() -> Governance:
     """The pool rules of the project that this folder belongs to; needs no workspace and makes nothing."""
@@ -33,9 +35,11 @@ def shown(row: Row) -> str:
         ("standing", row.standing),
         ("digest", row.digest),
         ("tokens", row.tokens),
+        ("budget", row.budget or None),
         ("from", row.provenance),
         ("evidence", row.evidence),
         ("topics", ", ".join(row.rule.topics) or None),
+        *(("file", f"{problem.message} ({problem.code})") for problem in row.problems),
         *(("sign", f"{sign.message} ({sign.code})") for sign in row.signs),
     ]
     head = paragraph(f"{row.id}  [{row.category}]  {row.title}", indent="    ")
@@ -58,25 +62,54 @@ def value_of(row: Row) -> dict[str, object]:
         "amends": row.rule.amends or None,
         "path": row.rule.place.path,
         "signs": [sign.as_json() for sign in row.signs],
+        "problems": [problem.as_json() for problem in row.problems],
+        "budget": row.budget or None,
     }
 
 
-def ask(out: Output, governance: Governance, verb: str, showing: Showing | None, rule_id: str) -> Decision:
-    """Show the rule and let a person type its digest (of a revocation: the id). Raises Refused without a terminal."""
-    from ruleproof.core.approval import Decision, require_person
+def unread(governance: Governance) -> tuple[str, ...]:
+    """A line for each of the first files of the pool that no rule can be read from, and how many more there are."""
+    from ruleproof.engine.approve import unreadable
+
+    found = unreadable(governance.desk)
+    named = [f"Not read: {problem}" for problem in found[:MOST_UNREAD]]
+    more = len(found) - len(named)
+    return (*named, f"Not read: {more} more; `ruleproof doctor` names them.") if more else tuple(named)
+
+
+def require_decider(out: Output, governance: Governance, verb: str) -> None:
+    """Raises Refused unless a person who decides here can be asked."""
+    from ruleproof.core.approval import TOKEN_VERBS, Decision, require_person
 
     governance.desk.require_here()
+    if out.json:
+        hint = "Leave --json out" + (", or use a one-time token." if verb in TOKEN_VERBS else ".")
+        raise Refused(f"{verb} needs a person, and with --json nobody can be asked.", hint=hint)
     if not out.interactive:
         require_person(Decision("none", ""), verb)
     require_person(governance.decision("", ""), verb)
-    if showing is None:
+
+
+def ask(
+    out: Output, governance: Governance, verb: str, showing: Showing | None, rule_id: str, *, fit: bool = False
+) -> Decision:
+    """Show the rule and let a person type its digest (of a revocation: the id).
+
+    `fit`: the block has to fit with it. Raises Refused without a terminal, and before anything is asked for a text that
+    cannot be approved.
+    """
+    from ruleproof.core.approval import require_approvable
+
+    require_decider(out, governance, verb)
+    out.note(shown(showing.row) if showing else f"{rule_id}: its file cannot be read now.")
+    if showing is None or verb == "revoke":
         typed = str(typer.prompt(f"Type {rule_id} to {verb} it", default="", show_default=False, err=True))
         if typed.strip() != rule_id:
             raise Refused(f"What was typed is not {rule_id}.", hint="Nothing was changed.")
         return governance.decision("", "")
-    out.note(shown(showing.row))
-    if verb == "approve":
-        out.note(showing.plan.says)
+    require_approvable(showing.row.rule, governance.desk.disputed())
+    if fit and showing.decisive.refusal is not None:
+        raise showing.decisive.refusal.refusal()
     asked = f"To {verb} it, type the digest (the first 8 digits will do)"
     typed = str(typer.prompt(asked, default="", show_default=False, err=True))
     return governance.decision(showing.row.rule.digest, typed)

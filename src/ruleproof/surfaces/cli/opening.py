@@ -49,8 +49,9 @@ def opened(
     from ruleproof.harness import Harness
 
     config = HarnessConfig.load()
-    if not config.root.is_dir():
-        _refuse(config, make)
+    refused = None if config.root.is_dir() else absence(config, make)
+    if refused:
+        raise refused
     harness = Harness.create(config, evaluator=evaluator, replay=replay and replay(config))
     try:
         yield harness
@@ -58,19 +59,19 @@ def opened(
         harness.close()
 
 
-def _refuse(config: HarnessConfig, make: bool) -> None:
-    """Say why there is no workspace, and what makes one."""
+def absence(config: HarnessConfig, make: bool = False) -> Refused | None:
+    """Why there is no workspace, and what makes one; None where there may be none (`make`)."""
     root, where = config.root, "HARNESS_ROOT, or harness_root in the settings, names it"
     if os.path.lexists(root):
         hint = f"{where}; name a folder." if config.root_is_given else "Move it away, then call `ruleproof init`."
-        raise Refused(f"{root} is no folder, so it is no workspace.", hint=hint)
+        return Refused(f"{root} is no folder, so it is no workspace.", hint=hint)
     if make:
-        return
+        return None
     if config.root_is_given:
         hint = f"{where}: correct it, or make that workspace with `ruleproof init`."
-        raise Refused(f"The workspace {root} does not exist.", hint=hint)
+        return Refused(f"The workspace {root} does not exist.", hint=hint)
     hint = "`ruleproof init` makes one in the folder where you call it."
-    raise Refused(f"There is no workspace here: {root} does not exist.", hint=hint)
+    return Refused(f"There is no workspace here: {root} does not exist.", hint=hint)
 
 
 def distrust(harness: Harness) -> str:

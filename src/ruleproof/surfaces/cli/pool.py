@@ -9,7 +9,7 @@ import typer
 
 from ruleproof.core.text import one_line
 from ruleproof.surfaces.cli.exits import Exit
-from ruleproof.surfaces.cli.governing import governed
+from ruleproof.surfaces.cli.governing import governed, unread
 from ruleproof.surfaces.cli.layout import Cell, facts, paragraph
 from ruleproof.surfaces.cli.output import Output, Reply
 from ruleproof.surfaces.cli.verb import Verb, verb
@@ -65,7 +65,8 @@ def sync() -> Reply:
 
     Nothing that comes is in force before you approve it. Without a connection nothing is lost: it says what waits.
     """
-    report = governed().sync()
+    governance = governed()
+    report = governance.sync()
     data = {
         "mode": report.mode,
         "code": report.code,
@@ -75,7 +76,7 @@ def sync() -> Reply:
         "pending": list(report.pending),
         "problems": [problem.as_json() for problem in report.problems],
     }
-    return Reply(data, _said(report), _code(report))
+    return Reply(data, _said(report), _code(report), notes=unread(governance))
 
 
 @verb("ruleproof pool status", "ruleproof pool status --json")

@@ -14,8 +14,8 @@ from ruleproof.surfaces.cli.verb import verb
 def revoke(out: Output, rule_id: Id, token: Token = False, by_token: ByToken = False) -> Reply:
     """Take a pool rule out of force on this machine.
 
-    Like approving it needs a person at a terminal, or a one-time token. The rule's file stays, and other machines
-    decide for themselves.
+    It shows the rule and asks you to type its id; like approving it needs a person at a terminal, or a one-time token.
+    The rule's file stays, and other machines decide for themselves.
     """
     return revoked(out, rule_id, token=token, by_token=by_token)
 
@@ -23,6 +23,7 @@ def revoke(out: Output, rule_id: Id, token: Token = False, by_token: ByToken = F
 def revoked(out: Output, rule_id: str, *, token: bool = False, by_token: bool = False) -> Reply:
     """Let a person decide, or take a token's word."""
     from ruleproof.core.approval import Decision
+    from ruleproof.engine.approve import to_revoke
 
     if token and by_token:
         raise typer.BadParameter("make a token or use one, not both", param_hint="--token")
@@ -31,7 +32,7 @@ def revoked(out: Output, rule_id: str, *, token: bool = False, by_token: bool = 
     if by_token:
         fact = governance.revoke(rule, Decision("token", ""), secret=from_stdin())
     else:
-        decision = ask(out, governance, "revoke", None, rule)
+        decision = ask(out, governance, "revoke", to_revoke(governance.desk, rule), rule)
         if token:
             secret = governance.make_token("revoke", rule, decision)
             return Reply({"token": secret, "rule": rule}, secret, notes=("It works once, within 24 hours.",))
