@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ruleproof.core.rulecommand import Add, Decide, Listing, parse_command
+from ruleproof.core.rulecommand import Add, Decide, Help, Listing, parse_command
 from ruleproof.errors import Refused
 
 
@@ -24,6 +24,15 @@ from ruleproof.errors import Refused
         ('add x say "no" to it', Add("x", 'say "no" to it')),
         ("add x never pass --all or --category to it", Add("x", "never pass --all or --category to it")),
         ('add x "', Add("x", '"')),
+        ('add x --amends hA/001 "Say it."', Add("x", "Say it.", "hA/001")),
+        ('add x "--amends hA/001 is a flag."', Add("x", "--amends hA/001 is a flag.")),
+        ("", Help()),
+        ("  ", Help()),
+        ("/chapters-rule", Help()),
+        ("help", Help("help")),
+        ("Add x y", Help("Add")),
+        ("/chapters-rulelist", Help("/chapters-rulelist")),
+        ("/chapters-rule /chapters-rule list", Help("/chapters-rule")),
         ("list", Listing()),
         ("list --proposed", Listing(proposed=True)),
         ("list --all", Listing(everything=True)),
@@ -42,12 +51,10 @@ def test_what_a_line_asks(line: str, asked: object) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "",
-        "  ",
-        "/chapters-rule",
-        "help",
-        "Add x y",
         "add",
+        "add x --amends",
+        "add x --amends hA/001",
+        "add x --topic a text",
         "add security",
         "approve",
         "approve a b",
@@ -55,7 +62,7 @@ def test_what_a_line_asks(line: str, asked: object) -> None:
         "list x",
     ],
 )
-def test_anything_else_is_answered_with_the_usage(line: str) -> None:
+def test_half_of_what_is_needed_is_refused_with_the_usage(line: str) -> None:
     with pytest.raises(Refused) as refused:
         parse_command(line)
     assert "Usage: /chapters-rule add" in str(refused.value)

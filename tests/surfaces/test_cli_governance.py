@@ -143,9 +143,48 @@ def test_a_token_is_made_by_a_person_and_works_once_for_one_text(desk: Cli) -> N
     assert desk("approve", first, "--by-token", stdin=token).code == 0
     assert standing(desk, first) == "core"
     assert desk("approve", first, "--by-token", stdin=token).code == 1
+    assert TEXT in desk("revoke", "1", stdin="\n", tty=True).err, "what is revoked is shown"
     made = desk("revoke", first, "--token", stdin=first + "\n", tty=True)
     assert desk("revoke", first, "--by-token", stdin=made.out).code == 0
     assert standing(desk, first) == "revoked"
+
+
+def test_a_token_that_the_budget_refuses_is_not_used_up(desk: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = propose(desk)
+    token = desk("approve", rule, "--token", stdin=digest(desk, rule)[:8] + "\n", tty=True).out.strip()
+    monkeypatch.setenv("HARNESS_CORE_RULES_BUDGET_TOKENS", "5")
+    assert "never clipped" in desk("approve", rule, "--by-token", stdin=token).err
+    monkeypatch.delenv("HARNESS_CORE_RULES_BUDGET_TOKENS")
+    assert desk("approve", rule, "--by-token", stdin=token).code == 0
+
+
+def test_an_unknown_rule_is_refused_before_anything_is_asked(desk: Cli) -> None:
+    rule = propose(desk)
+    for verb in ("approve", "revoke"):
+        done = desk(verb, "7", stdin="x\n", tty=True)
+        assert done.code == 1 and f"{rule[:-3]}007 is not a rule of this project" in done.err
+        assert "Type" not in done.err and "type" not in done.err
+    asked = desk("approve", rule, "--json", stdin=digest(desk, rule) + "\n", tty=True)
+    assert asked.code == 1 and "with --json nobody can be asked" in asked.out
+
+
+def test_a_rule_whose_file_is_gone_can_be_revoked(desk: Cli, base: Path) -> None:
+    rule = propose(desk)
+    assert approve(desk, rule).code == 0
+    next((base / "checkouts").rglob("001-*.md")).unlink()
+    done = desk("revoke", rule, stdin=rule + "\n", tty=True)
+    assert done.code == 0 and "its file cannot be read now" in done.err
+
+
+def test_the_note_about_a_project_without_a_remote_keeps_the_path_as_it_is(
+    desk: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv(KEYED)
+    place = tmp_path / "Some Place"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    said = " ".join(desk.ok("propose", "security", TEXT).err.split())
+    assert said.startswith("No remote: ") and f"{place}, so a checkout shares it only at the same path" in said
 
 
 def test_over_the_budget_approve_and_notice_refuse_with_figures_and_write_nothing(
@@ -302,6 +341,25 @@ def test_a_search_finds_learned_rules_of_the_workspace_too(desk: Cli) -> None:
     assert kinds[rule] == "learned" and set(kinds.values()) == {"learned", "rule"}
 
 
+def test_a_search_is_narrowed_to_a_kind_and_to_another_project_of_the_pool(desk: Cli, base: Path) -> None:
+    desk.ok("init", "--yes")
+    learned, rule = desk.add("Verify the archive twice."), propose(desk)
+    for kind, found in (("rule", rule), ("learned", learned)):
+        assert [hit["id"] for hit in desk.json("search", "archive", "--kind", kind)["hits"]] == [found]
+    assert desk("search", "archive", "--kind", "other").code == 2
+    here = desk.json("pool")["project"]
+    other = "5f0c0d6e-6a4f-5c0b-9b7e-0d1f2a3b4c5d"
+    file = next((base / "checkouts").rglob("001-*.md"))
+    there = Path(str(file).replace(f"/rules/{here}/", f"/rules/{other}/"))
+    there.parent.mkdir(parents=True)
+    there.write_bytes(file.read_bytes())
+    hits = desk.json("search", "archive", "--project", other)["hits"]
+    assert [hit["path"].split("/")[1] for hit in hits] == [other]
+    assert {hit["id"] for hit in desk.json("search", "archive", "--project", here)["hits"]} == {rule, learned}
+    assert desk.json("search", "archive", "--project", "nobody")["total"] == 0
+    assert desk("search", "archive", "--project", "../x").code == 1
+
+
 def test_the_slash_command_proposes_lists_and_lets_a_person_decide(desk: Cli) -> None:
     assert "is proposed" in desk.ok("command", f'/chapters-rule add security "{TEXT}"').out
     (rule,) = (row["id"] for row in desk.json("review")["rules"])
@@ -310,7 +368,12 @@ def test_the_slash_command_proposes_lists_and_lets_a_person_decide(desk: Cli) ->
     digits = digest(desk, rule)[:8]
     assert desk("command", f"/chapters-rule approve {rule}", stdin=digits + "\n", tty=True).code == 0
     assert standing(desk, rule) == "core"
-    assert desk("command", "/chapters-rule", stdin="").code == 1
+    for line in ("/chapters-rule", "/chapters-rulelist", "frobnicate"):
+        assert "Usage: /chapters-rule add" in desk.ok("command", line).out
+    amending = desk.ok("command", '/chapters-rule add security --amends 1 "Check the archive twice."')
+    assert "is proposed" in amending.out
+    (new,) = (row for row in desk.json("review")["rules"])
+    assert (new["amends"], new["text"]) == (rule, "Check the archive twice.")
 
 
 def test_a_pool_that_is_not_there_is_refused_and_nothing_is_linked(desk: Cli, base: Path) -> None:

@@ -48,6 +48,8 @@ def test_a_word_is_not_broken_where_a_line_can_be() -> None:
     assert wrap("one two three", 8) == ["one two", "three"]
     assert wrap("abcdefghij", 4) == ["abcd", "efgh", "ij"]
     assert wrap("", 10) == [""]
+    assert wrap("at /tmp/a-folder/another/file.md", 12) == ["at", "/tmp/", "a-folder/", "another/", "file.md"]
+    assert wrap("/" * 5, 2) == ["//", "//", "/"]
 
 
 @given(st.lists(st.tuples(ANY, ANY, st.integers(-5, 10**9), ANY), max_size=6))

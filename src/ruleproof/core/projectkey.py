@@ -55,7 +55,7 @@ class ProjectKey:
         if self.source == "path":
             return (
                 f"no remote: the project key comes from the path {self.canonical.removeprefix('path://')}, "
-                "so no other checkout or machine shares it"
+                "so a checkout shares it only at the same path, here or on another machine"
             )
         return "the project key was set by hand" if self.source == "override" else ""
 

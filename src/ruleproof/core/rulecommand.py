@@ -1,6 +1,7 @@
 """The grammar of `/chapters-rule`: one line of text -> what is asked, or the usage. Nothing is decided or done here.
 
-The text of a rule is what stands after the category, exactly, less one pair of enclosing quotes; no flag is read in it.
+The text of a rule is what stands after the category and `--amends ID`, exactly, less one pair of enclosing quotes; no
+flag is read in it. No verb, or one that is unknown, asks for the usage.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from ruleproof.errors import Refused
 
 NAME = "chapters-rule"
 USAGE = (
-    f'Usage: /{NAME} add <category> "<text>" | list [--proposed|--all] [--category <c>] | approve <id> | revoke <id>'
+    f'Usage: /{NAME} add <category> [--amends <id>] "<text>" | list [--proposed|--all] [--category <c>]'
+    " | approve <id> | revoke <id>"
 )
 _QUOTES = (('"', '"'), ("'", "'"), ("“", "”"))
 
@@ -22,6 +24,19 @@ _QUOTES = (('"', '"'), ("'", "'"), ("“", "”"))
 class Add:
     category: str
     text: str
+    amends: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """Nothing that is understood: `verb` is what stood there."""
+
+    verb: str = ""
+
+    @property
+    def says(self) -> str:
+        """The usage."""
+        return f"{shown(self.verb)} is no verb of this command. {USAGE}" if self.verb else USAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +56,14 @@ class Decide:
     rule: str
 
 
-Asked = Add | Listing | Decide
+Asked = Add | Listing | Decide | Help
 
 
 def parse_command(line: str) -> Asked:
-    """What `line` asks; a leading `/chapters-rule` may stand there. Raises Refused, with the usage, otherwise."""
-    words = line.strip().removeprefix(f"/{NAME}").strip().split(maxsplit=1)
-    verb, rest = (*words, "", "")[:2]
+    """What `line` asks; a leading `/chapters-rule` may stand there. Raises Refused, with the usage, for half of it."""
+    verb, rest = _parted(line)
+    if verb == f"/{NAME}":
+        verb, rest = _parted(rest)
     if verb == "add":
         return _add(rest)
     if verb == "list":
@@ -56,7 +72,13 @@ def parse_command(line: str) -> Asked:
         return Decide("approve", _id(verb, rest))
     if verb == "revoke":
         return Decide("revoke", _id(verb, rest))
-    raise Refused(f"{shown(verb)} is no verb of this command." if verb else "What is to be done?", hint=USAGE)
+    return Help(verb)
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """The first word, and what stands after it."""
+    first, *rest = text.strip().split(maxsplit=1) or [""]
+    return first, "".join(rest)
 
 
 def _id(verb: str, rest: str) -> str:
@@ -67,7 +89,13 @@ def _id(verb: str, rest: str) -> str:
 
 
 def _add(rest: str) -> Add:
-    category, text = (*rest.split(maxsplit=1), "", "")[:2]
+    category, text = _parted(rest)
+    amends = ""
+    flag, more = _parted(text)
+    if flag == "--amends":
+        amends, text = _parted(more)
+    elif flag.startswith("--"):
+        raise Refused(f"{shown(flag)} is not understood here.", hint=f"Put a text that begins so in quotes. {USAGE}")
     text = text.strip()
     if not category or not text:
         raise Refused("add needs a category and at least a sentence.", hint=USAGE)
@@ -75,7 +103,7 @@ def _add(rest: str) -> Add:
         if len(text) > 2 and text.startswith(opening) and text.endswith(closing):
             text = text[1:-1].strip()
             break
-    return Add(category, text)
+    return Add(category, text, amends)
 
 
 def _listing(words: list[str]) -> Listing:

@@ -6,7 +6,9 @@ What an agent may not see is not in its index at all, so that neither a result n
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from ruleproof.core.ids import component
 from ruleproof.core.proposal import Proposal, title_of
 from ruleproof.core.rule import Rule
 from ruleproof.core.search import RULE, Document, Found, Index, Query
@@ -31,6 +33,11 @@ class AgentsSearch:
         self._rules = _followed(self._index, self._rules, approved)
         query = Query(text, desk.key, category, (), True, desk.bonus, limit)
         return self._index.search(query, list(approved), desk.now().date())
+
+
+def elsewhere(desk: Desk, project: str) -> Desk:
+    """The desk of another project of the same pool, by its key. Raises Refused for what is no key."""
+    return replace(desk, project=replace(desk.project, key=component(project, "project")))
 
 
 class PersonsSearch:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ruleproof.core.draft import Draft
 from ruleproof.core.review import Row
-from ruleproof.core.rulecommand import Add, Listing, parse_command
+from ruleproof.core.rulecommand import Add, Help, Listing, parse_command
 from ruleproof.engine.approve import review
 from ruleproof.engine.desk import Desk
 from ruleproof.engine.propose import Proposed, propose
@@ -23,8 +23,11 @@ def run_command(desk: Desk, line: str, *, texts: bool = True) -> str:
     Raises Refused, with the usage, for what is not understood.
     """
     asked = parse_command(line)
+    if isinstance(asked, Help):
+        return asked.says
     if isinstance(asked, Add):
-        return said(propose(desk, Draft(asked.category, asked.text)))
+        amends = desk.rule_id(asked.amends) if asked.amends else ""
+        return said(propose(desk, Draft(asked.category, asked.text, amends=amends)))
     if isinstance(asked, Listing):
         rows = review(desk, asked)
         lines = [listed(row) if texts else numbered(row) for row in rows]

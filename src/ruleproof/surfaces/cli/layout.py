@@ -52,7 +52,7 @@ def _head(text: str, room: int) -> str:
 
 
 def wrap(text: str, room: int) -> list[str]:
-    """`text` in lines of at most `room` cells (>= 2), broken at spaces; a word that is longer is broken anywhere.
+    """`text` in lines of at most `room` cells (>= 2), broken at spaces; a longer word at a slash in it, else anywhere.
 
     What stands in backticks is one word, so that a command can be copied.
     """
@@ -65,7 +65,8 @@ def wrap(text: str, room: int) -> list[str]:
         if line:
             lines.append(line)
         while width(word) > room:
-            lines.append(_head(word, room))
+            head = _head(word, room)
+            lines.append(head[: head.rfind("/") + 1] or head)
             word = word[len(lines[-1]) :]
         line = word
     return [*lines, line] if line or not lines else lines

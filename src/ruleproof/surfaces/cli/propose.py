@@ -51,8 +51,8 @@ def propose(
         if text == "-":
             text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
         made = governance.propose(category, text, topics=topic or (), amends=amends)
-    notes = (governance.project.note,) if governance.project.note else ()
-    return Reply(value_of(made), paragraph(said(made)), notes=tuple(map(str.capitalize, notes)))
+    note = governance.project.note
+    return Reply(value_of(made), paragraph(said(made)), notes=(note[0].upper() + note[1:],) if note else ())
 
 
 def _learned(governance: Governance, rule_id: str, category: str) -> Proposed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -17,10 +17,16 @@ if TYPE_CHECKING:
     from ruleproof.core.rule import Rule
 
 
-@verb("ruleproof search 'archive restore'", "ruleproof search restore --category security --max-tokens 400")
+@verb(
+    "ruleproof search 'archive restore'",
+    "ruleproof search restore --category security --max-tokens 400",
+    "ruleproof search restore --kind rule",
+)
 def search(
     query: Annotated[str, typer.Argument(help="Words; topics count most, then category, title, text.")],
     category: Annotated[str, typer.Option(help="Only pool rules of this category.")] = "",
+    kind: Annotated[Literal["rule", "learned"] | None, typer.Option(help="Only pool rules, or learned ones.")] = None,
+    project: Annotated[str, typer.Option(metavar="KEY", help="Pool rules of another project in the pool.")] = "",
     max_tokens: Annotated[int, typer.Option(min=1, help="Stop at this many tokens.")] = 2000,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="At most this many.")] = 50,
 ) -> Reply:
@@ -31,14 +37,17 @@ def search(
     """
     from ruleproof.core.search import pack
     from ruleproof.core.tokencount import estimate_tokens
+    from ruleproof.engine.poolsearch import PersonsSearch, elsewhere
 
     governance = governed()
+    other = project not in ("", governance.project.key)
     with ExitStack() as stack:
         learned: tuple[Rule, ...] = ()
-        if governance.config.root.is_dir():
+        if governance.config.root.is_dir() and not other and kind != "rule":
             harness = stack.enter_context(opened())
             learned = tuple(rule for rule in harness.rules.all() if rule.live and harness.trust.trusted)
-        found = governance.search(query, category=category, limit=limit, learned=learned)
+        searched = PersonsSearch(elsewhere(governance.desk, project) if other else governance.desk)
+        found = searched.search(query, category, (kind,) if kind else (), limit=limit, learned=learned)
     packed = pack(found, max_tokens, estimate_tokens)
     hits = found.hits[: packed.shown]
     data = {
