@@ -216,7 +216,7 @@ def bench_sync(rules: list[Proposal], work: Path) -> None:
         assert remote.push(git, "main", None, head)[0] == "ok"
     pool = Pool(RuleFiles(work / "hy"), work / "hy-state", "hy")
     start = time.perf_counter()
-    assert len(pool.sync(remote, dict, 1_790_000_000).received) == len(rules)
+    assert len(pool.sync(remote, dict, 1_790_000_000, lambda rule: True).received) == len(rules)
     show(f"sync: first fetch of {len(rules):,} files", (time.perf_counter() - start) * 1e3)
     seed = random.Random(2)
     times = []
@@ -229,11 +229,11 @@ def bench_sync(rules: list[Proposal], work: Path) -> None:
 
         RuleFiles(work / "hy").create(PROJECT, "hy", make)
         start = time.perf_counter()
-        assert len(pool.sync(remote, dict, 1_790_000_001).published) == 1
+        assert len(pool.sync(remote, dict, 1_790_000_001, lambda rule: True).published) == 1
         times.append((time.perf_counter() - start) * 1e3)
     show("sync: one new file, local pool, the first publish of this machine", times[0])
     show("sync: one new file, local pool, later", median(times[1:]), "goal 1,000")
-    show("sync: nothing new", timed(lambda: pool.sync(remote, dict, 1_790_000_002), 3))
+    show("sync: nothing new", timed(lambda: pool.sync(remote, dict, 1_790_000_002, lambda rule: True), 3))
 
 
 def main() -> None:

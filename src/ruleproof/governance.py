@@ -33,7 +33,7 @@ from ruleproof.edge import git
 from ruleproof.edge.approvals import ApprovalStore, Ledger
 from ruleproof.edge.instructions import instruction_files
 from ruleproof.edge.links import Link, Links
-from ruleproof.edge.rulefiles import RuleFiles, disputes
+from ruleproof.edge.rulefiles import RuleFiles, Written, disputes
 from ruleproof.edge.system import System
 from ruleproof.edge.userstate import (
     MOUNTED,
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
 APPROVALS = "approvals"
 CHECKOUTS = "checkouts"
 POOLS = "pools"
+WRITTEN = "written"
 _tokens = lru_cache(maxsize=4096)(estimate_tokens)
 """A block is counted whenever a notice is composed or a rule approved; its entries stay the same."""
 
@@ -96,7 +97,7 @@ class Governance:
     @cached_property
     def files(self) -> RuleFiles:
         """The rule files of this project: a folder of its own in the user's state, a pool's checkout once linked."""
-        return RuleFiles(self.base / CHECKOUTS / self.project.key)
+        return RuleFiles(self.base / CHECKOUTS / self.project.key, Written(self.base / WRITTEN, self.own))
 
     @cached_property
     def desk(self) -> Desk:
@@ -260,9 +261,18 @@ class Governance:
             remote,
             lambda: {self.project.key: write_facts(own.read(self.project.key).facts)},
             int(self.system.now().timestamp()),
+            self._approved_here,
         )
         self._links.write_report(self._links.store(self.project.key, link), {"at": self.desk.at(), **asdict(report)})
         return report
+
+    def _approved_here(self, rule: Proposal) -> bool:
+        """Whether any ledger here puts the rule in force; it counts so where one cannot be read."""
+        try:
+            ledgers = (self._ledger, ApprovalStore(self.base / APPROVALS))
+            return any(found.read(rule.place.project).approvals.in_force(rule) for found in ledgers)
+        except RuleproofError:
+            return True
 
     def last_sync(self) -> Mapping[str, object]:
         """What the last pass said; empty before the first, or without a pool."""
@@ -294,9 +304,10 @@ class Governance:
         rules, named = self.files.read_all(self.project.key)
         checked = check_rules(rules, ledger.approvals, self.desk.cap, self.desk.count, self.disputed())
         kept = () if repair else differing
-        found = self._loader_problems()
+        checkout = git.find(self.start)
+        found = (one.as_problem() for one in lint_loaders(instruction_files(checkout.root) if checkout else []))
         told = problems_from(self.last_sync().get("problems"))
-        return (*ledger.problems, *others, *named, *checked, *kept, *told, *found)
+        return tuple(dict.fromkeys((*ledger.problems, *others, *named, *checked, *kept, *told, *found)))
 
     def _examined_ledger(self) -> tuple[Ledger, tuple[Problem, ...]]:
         """What counts here, and what is wrong with who decides it."""
@@ -307,12 +318,6 @@ class Governance:
         except RuleproofError as error:
             return Ledger(), (Problem("approvals-unread", error.message, APPROVALS, "error", error.hint),)
         return ledger, check_other_user(own, ledger.approvals)
-
-    def _loader_problems(self) -> tuple[Problem, ...]:
-        """What loaders of other agents would do to the instruction files of this repository; outside of one nothing."""
-        checkout = git.find(self.start)
-        files = instruction_files(checkout.root) if checkout else []
-        return tuple(finding.as_problem() for finding in lint_loaders(files))
 
     # --- for a person alone ----------------------------------------------------------------------------------------
 
@@ -366,9 +371,13 @@ class Governance:
         """The last decision about each rule, one a line: what an operator mounts on another machine."""
         return self._ledger.export(self.project.key).decode()
 
-    def accept(self, path: str) -> None:
-        """Take what the pool offers for a disputed `path`; whether it is in force is decided after that, anew."""
-        self._pool().accept(path)
+    def offered(self, path: str) -> tuple[str, ...]:
+        """What `accept` would take: files in dispute, or under this machine's id without its having written them."""
+        return self._pool().offered(path)
+
+    def accept(self, path: str) -> tuple[str, ...]:
+        """Take what the pool offers at or below `path`; whether it is in force is decided after that, anew."""
+        return self._pool().accept(path)
 
     def make_token(self, verb: str, typed: str, decision: Decision) -> str:
         """The secret of a new one-time token for `verb` on the rule as it is now."""

@@ -13,9 +13,11 @@ from tests.conformance.person import TEXT, Person
 from tests.edge.machines import NOW, Machine, in_pool
 
 from ruleproof.codec.shards import entry_of, shards
+from ruleproof.config import HarnessConfig
 from ruleproof.edge import fs
 from ruleproof.edge.pool.remote import Remote
 from ruleproof.errors import StoreError
+from ruleproof.governance import Governance
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def test_g9_a_pass_that_waited_publishes_the_ledger_as_it_is_when_its_turn_comes
 
     def wait_and_sync() -> None:
         started.set()
-        machine.pool.sync(bare, lambda: {"p-1": machine.facts}, NOW)
+        machine.pool.sync(bare, lambda: {"p-1": machine.facts}, NOW, machine.keeps)
 
     fs.mkdir(tmp_path / "a" / "state")
     with fs.lock(tmp_path / "a" / "state" / "sync.lock"):
@@ -131,7 +133,10 @@ def test_g9_another_pool_gets_the_rules_under_the_same_project_and_no_facts_of_a
 def test_g9_a_rule_numbered_beyond_999_is_approved_found_and_in_the_notice(person: Person) -> None:
     rule = person.propose()
     file = person.file(rule)
-    file.rename(file.with_name(file.name.replace("001-", "999-")))
+    files = Governance(HarnessConfig.load(), base=person.base).files
+    last = str(person.rows()[rule]["path"]).replace("001-", "999-")
+    files.own(last, file.read_bytes())
+    file.rename(person.rules / last)
     thousand = person.propose("Run the replay before tagging.")
     assert thousand.endswith("/1000") and person.approve(thousand).code == 0
     assert f"[{thousand}] (security) Run the replay" in person.ok("notice").out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ruleproof.core.admission import SUBMODULE, Admission, Piece, admit, folders
+from ruleproof.core.admission import SUBMODULE, Admission, Piece, admit, admit_own, folders, named_foreign, named_gone
 
 FILE, FOLDER, LINK = 0o100644, 0o040000, 0o120000
 WHERE = "rules/p-1/ha"
@@ -14,8 +14,8 @@ def piece(name: str | bytes, sha: str = "s1", mode: int = FILE) -> Piece:
     return Piece(name if isinstance(name, bytes) else name.encode(), mode, sha)
 
 
-def offer(*pieces: Piece, seen: dict[str, str] | None = None, held: dict[str, str] | None = None) -> Admission:
-    return admit(WHERE, pieces, seen or {}, lambda sha: sha != "huge", held)
+def offer(*pieces: Piece, seen: dict[str, str] | None = None) -> Admission:
+    return admit(WHERE, pieces, seen or {}, lambda sha: sha != "huge")
 
 
 def codes(made: Admission) -> list[str]:
@@ -37,9 +37,29 @@ def test_another_content_under_a_known_path_is_a_dispute_and_not_taken() -> None
     assert (made.accepted, made.disputed, codes(made)) == ({}, (f"{WHERE}/001-a-b.md",), ["file-changed"])
 
 
-def test_what_the_pool_no_longer_has_is_named_and_kept() -> None:
-    made = offer(seen={"001-a-b.md": "s1"})
-    assert (made.accepted, made.disputed, codes(made)) == ({}, (), ["gone-from-pool"])
+def test_what_the_pool_no_longer_has_is_gone_and_no_complaint_of_its_folder() -> None:
+    assert offer(seen={"001-a-b.md": "s1"}) == Admission(gone=(f"{WHERE}/001-a-b.md",))
+
+
+def test_a_number_stays_with_the_file_that_was_first_seen_under_it_while_the_pool_has_that() -> None:
+    made = offer(piece("002-a-b.md"), piece("002-other.md", "s2"), seen={"002-a-b.md": "s1"})
+    assert (made.accepted, codes(made)) == ({}, ["number-taken"])
+    made = offer(piece("002-other.md", "s2"), seen={"002-a-b.md": "s1"})
+    assert (made.accepted, made.gone) == ({f"{WHERE}/002-other.md": "s2"}, (f"{WHERE}/002-a-b.md",))
+
+
+@pytest.mark.parametrize("count", [1, 3, 51])
+def test_however_many_files_are_gone_or_planted_each_kind_is_one_line_with_its_count(count: int) -> None:
+    paths = [f"{WHERE}/{number:03d}-a-b.md" for number in range(1, count + 1)]
+    found = (*named_foreign(paths), *named_gone(paths, paths))
+    assert [(one.code, one.severity) for one in found] == [
+        ("planted-file", "error"),
+        ("gone-from-pool", "warning"),
+        ("dropped", "info"),
+    ]
+    assert all(f"{count} rule file" in one.message and paths[0] in one.message for one in found)
+    assert all(("and 48 more" in one.message) == (count == 51) and len(one.message) < 400 for one in found)
+    assert named_foreign([]) == named_gone([], []) == ()
 
 
 @pytest.mark.parametrize(
@@ -78,13 +98,15 @@ def test_a_name_in_another_spelling_is_refused_whether_or_not_the_lower_case_one
         assert len(made.accepted) == len(pieces) - 1
 
 
-def test_in_our_own_folder_the_disk_is_the_truth() -> None:
-    held = {"001-a-b.md": "s1", "002-a-b.md": "s2", "003-a-b.md": "s3"}
+def test_in_our_own_folder_what_we_wrote_is_the_truth_and_nothing_else_is_ours() -> None:
+    written = {"001-a-b.md": "s1", "002-a-b.md": "s2", "003-a-b.md": "s3", "004-a-b.md": "s4"}
+    pieces = [piece("001-a-b.md", "x"), piece("002-a-b.md", "x"), piece("003-a-b.md", "s3"), piece("004-a-b.md", "s4")]
+    pieces += [piece("9999-planted.md", "s5"), piece("002-other.md", "s6"), piece("NOTES.md")]
     seen = {"001-a-b.md": "s1", "004-a-b.md": "s4"}
-    pieces = [piece("001-a-b.md", "x"), piece("002-a-b.md", "x"), piece("003-a-b.md", "s3"), piece("005-a-b.md", "s5")]
-    made = offer(*pieces, seen=seen, held=held)
-    assert made.accepted == {f"{WHERE}/003-a-b.md": "s3", f"{WHERE}/005-a-b.md": "s5"}
-    assert (made.disputed, codes(made)) == ((), ["own-file-changed", "identity-collision"])
+    made = admit_own(WHERE, pieces, seen, lambda name, sha: written[name] == sha if name in written else None)
+    assert made.accepted == {f"{WHERE}/003-a-b.md": "s3"}
+    assert made.foreign == (f"{WHERE}/002-other.md", f"{WHERE}/9999-planted.md")
+    assert codes(made) == ["bad-name", "own-file-changed", "identity-collision"]
 
 
 def test_folders_are_taken_by_name_in_their_one_spelling() -> None:

@@ -73,7 +73,8 @@ def test_the_next_number_is_above_every_file_whatever_its_title() -> None:
     assert next_number([]) == 1
     assert next_number(["001-a-b.md", "007-ghost-from-before.md", "notes.md", ".002-x.md.tmp"]) == 8
     assert next_number(["999-a-b.md"]) == 1_000
-    assert next_number(["003-a-b.md"], taken=(9,)) == 10
+    assert next_number(["003-a-b.md"], taken={9}) == 4
+    assert next_number(["003-a-b.md"], taken={4, 5, 99_999}) == 6
 
 
 def test_a_used_up_number_space_is_refused_and_not_wrapped_round() -> None:

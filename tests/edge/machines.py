@@ -8,12 +8,12 @@ from pathlib import Path
 from dulwich.objects import Blob, Commit, Tree
 from dulwich.repo import Repo
 
-from ruleproof.codec.facts import write_fact
-from ruleproof.core.approval import CurationFact
+from ruleproof.codec.facts import read_facts, write_fact
+from ruleproof.core.approval import CurationFact, fold
 from ruleproof.core.proposal import Proposal, place
 from ruleproof.edge.pool import Pool, SyncReport
 from ruleproof.edge.pool.remote import Remote
-from ruleproof.edge.rulefiles import RuleFiles
+from ruleproof.edge.rulefiles import RuleFiles, Written
 
 NOW = 1_790_000_000
 FILE, FOLDER = 0o100644, 0o040000
@@ -30,7 +30,7 @@ class Machine:
 
     @property
     def files(self) -> RuleFiles:
-        return RuleFiles(self.home / "pool")
+        return RuleFiles(self.home / "pool", Written(self.home / "written", lambda: self.harness))
 
     @property
     def pool(self) -> Pool:
@@ -41,7 +41,8 @@ class Machine:
             where = place("p-1", self.harness, number, "security", text)
             return Proposal(where, "security", text, text + "\n", "", "manual", "2026-09-20T12:00:00.000Z")
 
-        made = self.files.create("p-1", self.harness, make)
+        taken = self.pool.taken("p-1") if (self.home / "state").exists() else ()
+        made = self.files.create("p-1", self.harness, make, taken)
         assert made is not None
         return made
 
@@ -49,7 +50,10 @@ class Machine:
         self.facts += write_fact(CurationFact(rule.id, rule.digest, status, "t"))  # type: ignore[arg-type]
 
     def sync(self) -> SyncReport:
-        return self.pool.sync(self.remote, lambda: {"p-1": self.facts}, NOW)
+        return self.pool.sync(self.remote, lambda: {"p-1": self.facts}, NOW, self.keeps)
+
+    def keeps(self, rule: Proposal) -> bool:
+        return fold(read_facts(self.facts, "")[0]).in_force(rule)
 
     def texts(self) -> list[str]:
         return sorted(rule.text for rule in self.files.read_all("p-1")[0])

@@ -130,6 +130,7 @@ def test_history_that_somebody_rewrote_loses_nothing_of_ours(
         commit.author_timezone = commit.commit_timezone = 0
         repo.object_store.add_object(commit)
         repo.refs[b"refs/heads/main"] = commit.id
+    b.approve(rule)
     report = b.sync()
     assert codes(report) == ["gone-from-pool"] and b.files.read(rule.place)[0] == rule
     assert set(a.sync().published) == {rule.place.path, "edits/p-1/ha/curation.jsonl"}
@@ -145,9 +146,124 @@ def test_a_lost_checkout_and_a_lost_store_come_back_from_the_pool(team: tuple[Ma
     assert len(a.sync().received) == 2 and a.texts() == ["Rule one of A.", "Rule one of B."]
     shutil.rmtree(a.home / "state")
     assert a.sync().mode == "synced" and a.texts() == ["Rule one of A.", "Rule one of B."]
+
+
+def test_what_a_machine_wrote_that_lost_all_its_state_comes_back_when_a_person_says_so(
+    team: tuple[Machine, Machine, Machine], bare: Remote
+) -> None:
+    a, b, _ = team
+    one, two = a.propose("Rule one of A."), a.propose("Rule two of A.")
+    b.propose("Rule one of B.")
+    a.sync(), b.sync()
     shutil.rmtree(a.home)
-    assert len(a.sync().received) == 2 and a.texts() == ["Rule one of A.", "Rule one of B."]
-    assert a.propose("Rule two of A.").id == "ha/002"
+    report = a.sync()
+    assert codes(report) == ["planted-file"] and "pool accept" in report.problems[0].hint
+    assert a.texts() == ["Rule one of B."] and a.propose("Rule three of A.").id == "ha/003"
+    assert a.pool.offered(f"rules/p-1/{a.harness}") == (one.place.path, two.place.path)
+    assert a.pool.offered(one.place.path) == (one.place.path,) and a.pool.offered("rules/p-1/hb") == ()
+    assert a.pool.accept(f"rules/p-1/{a.harness}/") == (one.place.path, two.place.path)
+    assert codes(a.sync()) == [] and len(a.texts()) == 4
+    assert {one.place.path, two.place.path} <= in_pool(bare).keys()
+    with pytest.raises(NotFound):
+        a.pool.accept(one.place.path)
+
+
+PLANTED = b"A text that the author never wrote.\n"
+
+
+@pytest.mark.parametrize("name", ["9999-security-planted.md", "99999-x.md", "002-other-title.md", "003-x.md"])
+def test_a_file_planted_in_our_folder_is_named_and_neither_shown_nor_published_nor_in_our_way(
+    team: tuple[Machine, Machine, Machine], bare: Remote, name: str
+) -> None:
+    a, b, c = team
+    a.propose("Rule one of A."), a.propose("Rule two of A.")
+    a.sync(), b.sync()
+    path = f"rules/p-1/ha/{name}"
+    push(bare, {path: write_rule(Proposal(place("p-1", "ha", 9, "x", "x"), "x", "T", PLANTED.decode(), ""))})
+    for _ in range(2):
+        report = a.sync()
+        assert codes(report) == ["planted-file"] and path in report.problems[0].message
+        assert report.received == report.published == () and a.pool.verify() == ()
+    assert a.texts() == ["Rule one of A.", "Rule two of A."]
+    three = a.propose("Rule three of A.")
+    assert three.place.number == (4 if name.startswith("003") else 3)
+    assert len(a.files.find("p-1", ["ha/002"])["ha/002"]) == 1
+    assert a.sync().published == (three.place.path,)
+    assert codes(b.sync()) == (["number-taken"] if name.startswith("002") else [])
+    assert len(b.files.find("p-1", ["ha/002"])["ha/002"]) == 1, "whoever knew the number keeps its rule"
+    push(bare, {path: None})
+    assert codes(a.sync()) == [] and path not in in_pool(bare), "what a push removed stays removed"
+    b.sync(), c.sync()
+    assert a.texts() == b.texts() == c.texts() == ["Rule one of A.", "Rule three of A.", "Rule two of A."]
+
+
+def test_a_file_that_somebody_put_into_our_folder_here_is_named_and_not_published(
+    team: tuple[Machine, Machine, Machine], bare: Remote
+) -> None:
+    a, _, _ = team
+    rule = a.propose("Rule one of A.")
+    path = "rules/p-1/ha/002-x.md"
+    a.files.put(path, write_rule(Proposal(rule.place, "x", "T", PLANTED.decode(), "")))
+    report = a.sync()
+    assert codes(report) == ["planted-file"] and report.published == (rule.place.path,)
+    assert a.texts() == ["Rule one of A."] and path not in in_pool(bare)
+
+
+def test_a_planted_file_whose_number_is_that_of_a_rule_of_ours_cannot_be_accepted(
+    team: tuple[Machine, Machine, Machine], bare: Remote
+) -> None:
+    a, _, _ = team
+    rule = a.propose("Rule one of A.")
+    a.sync()
+    path = "rules/p-1/ha/001-other.md"
+    push(bare, {path: write_rule(Proposal(rule.place, "x", "T", PLANTED.decode(), ""))})
+    a.sync()
+    with pytest.raises(Refused, match="another rule"):
+        a.pool.accept(path)
+    assert a.texts() == ["Rule one of A."] and codes(a.sync()) == ["planted-file"]
+
+
+def test_what_is_gone_from_the_pool_goes_here_unless_it_is_approved_and_is_named_in_one_line(
+    team: tuple[Machine, Machine, Machine], bare: Remote
+) -> None:
+    a, b, _ = team
+    rules = [a.propose(f"Rule {number} of A.") for number in range(1, 6)]
+    a.sync(), b.sync()
+    b.approve(rules[0])
+    b.approve(rules[1]), b.approve(rules[1], "revoked")
+    (b.home / "pool" / rules[2].place.path).write_bytes(b"somebody's own")
+    push(bare, {rule.place.path: None for rule in rules})
+    report = b.sync()
+    assert [(problem.code, problem.severity) for problem in report.problems] == [
+        ("gone-from-pool", "warning"),
+        ("dropped", "info"),
+    ]
+    assert "4 rule files" in report.problems[1].message and b.texts() == ["Rule 1 of A."]
+    assert b.files.bytes_at(rules[2].place.path) == b"somebody's own"
+    assert codes(b.sync()) == ["gone-from-pool"] and b.pool.verify() == ()
+    (b.home / "pool" / rules[0].place.path).unlink()
+    assert b.sync().received == (rules[0].place.path,), "the approved one is put back as long as it is"
+    b.approve(rules[0], "revoked")
+    assert codes(b.sync()) == ["dropped"] and b.texts() == []
+    assert b.sync() == SyncReport("synced", published=()) or codes(b.sync()) == []
+    assert len(a.sync().published) == 5 and len(b.sync().received) == 5
+
+
+def test_a_damaged_newest_commit_lets_nothing_go(
+    team: tuple[Machine, Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b, _ = team
+    a.propose("Rule one of A.")
+    a.sync(), b.sync()
+    fetch = Remote.fetch
+
+    def damaged(self: Remote, store: object, have: str | None) -> Fetched:
+        got = fetch(self, store, have)  # type: ignore[arg-type]
+        return Fetched(got.code, got.detail, got.branch, "1" * 40)
+
+    monkeypatch.setattr(Remote, "fetch", damaged)
+    report = b.sync()
+    assert "damaged-pool" in codes(report) and b.texts() == ["Rule one of A."]
 
 
 def test_an_unreachable_pool_is_a_normal_state_and_says_what_waits(tmp_path: Path) -> None:
@@ -314,13 +430,31 @@ def test_facts_forged_under_our_name_are_named_and_replaced(
     assert codes(b.sync()) == []
 
 
+def test_facts_under_our_name_are_named_and_replaced_before_we_published_any_and_our_own_after_a_loss_are_not(
+    team: tuple[Machine, Machine, Machine], bare: Remote
+) -> None:
+    a, b, _ = team
+    rule = a.propose("Check the archive first.")
+    a.sync()
+    path = "edits/p-1/hb/curation.jsonl"
+    push(bare, {path: write_fact(CurationFact(rule.id, rule.digest, "core", "t"))})
+    report = b.sync()
+    assert codes(report) == ["forged-facts"] and report.published == (path,)
+    assert in_pool(bare)[path] == b"" and codes(b.sync()) == []
+    b.approve(rule)
+    assert codes(b.sync()) == [] and in_pool(bare)[path] == b.facts
+    shutil.rmtree(b.home / "state")
+    b.approve(rule, "revoked")
+    assert codes(b.sync()) == [] and in_pool(bare)[path] == b.facts
+
+
 def test_two_machines_with_one_id_keep_both_rules_and_say_so(tmp_path: Path, bare: Remote) -> None:
     one, two = Machine(tmp_path / "one", "ha", bare), Machine(tmp_path / "two", "ha", bare)
     first = one.propose("Check the archive first.")
     one.sync()
-    path = two.home / "pool" / first.place.path
-    path.parent.mkdir(parents=True)
-    path.write_bytes(write_rule(Proposal(first.place, "security", "T", "Something else entirely.\n", "")))
+    other = write_rule(Proposal(first.place, "security", "T", "Something else entirely.\n", ""))
+    two.files.own(first.place.path, other)
+    two.files.put(first.place.path, other)
     report = two.sync()
     assert codes(report) == ["identity-collision"] and report.published == ()
     assert two.texts() == ["Something else entirely."]
@@ -330,10 +464,10 @@ def test_two_machines_with_one_id_keep_both_rules_and_say_so(tmp_path: Path, bar
 def test_numbers_that_the_pool_holds_are_known_without_the_file(team: tuple[Machine, Machine, Machine]) -> None:
     a, _, _ = team
     rule = a.propose("Check the archive first.")
-    assert a.pool.taken("p-1") == ()
+    assert a.pool.taken("p-1") == set()
     a.sync()
     (a.home / "pool" / rule.place.path).unlink()
-    assert a.pool.taken("p-1") == (1,)
+    assert a.pool.taken("p-1") == {1}
 
 
 def test_a_checkout_that_an_agent_changed_is_named_and_can_be_put_back(team: tuple[Machine, Machine, Machine]) -> None:
@@ -358,7 +492,8 @@ def test_a_published_file_that_was_changed_here_is_not_published_again(
     a.sync()
     tampered = write_rule(Proposal(rule.place, "x", "T", "Tampered with it.\n", ""))
     (a.home / "pool" / rule.place.path).write_bytes(tampered)
-    assert a.sync().published == ()
+    report = a.sync()
+    assert report.published == () and codes(report) == ["not-published"]
     assert b"Check the archive first." in in_pool(bare)[rule.place.path]
 
 

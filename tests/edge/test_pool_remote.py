@@ -221,6 +221,6 @@ def test_more_than_one_pass_may_bring_is_refused(tmp_path: Path, monkeypatch: py
 def test_no_address_stands_in_the_private_repositorys_config(tmp_path: Path) -> None:
     remote = Remote(str(tmp_path / "team.git"))
     remote.create()
-    Pool(RuleFiles(tmp_path / "pool"), tmp_path / "state", "ha").sync(remote, dict, NOW)
+    Pool(RuleFiles(tmp_path / "pool"), tmp_path / "state", "ha").sync(remote, dict, NOW, lambda rule: True)
     with GitStore(tmp_path / "state" / "git") as store:
         assert [section for section in store.repo.get_config().sections() if section[0] == b"remote"] == []

@@ -13,7 +13,7 @@ import pytest
 from ruleproof.codec.rulefile import write_rule
 from ruleproof.core.proposal import Place, Proposal, place
 from ruleproof.edge import fs
-from ruleproof.edge.rulefiles import TICK_S, RuleFiles
+from ruleproof.edge.rulefiles import TICK_S, RuleFiles, Written
 from ruleproof.errors import Refused, StoreError
 
 
@@ -43,12 +43,15 @@ def test_a_file_that_nobody_recorded_owns_its_number_and_stays_untouched(tmp_pat
 
 
 def test_a_number_that_the_pool_holds_is_not_given_although_no_file_is_here(tmp_path: Path) -> None:
-    made = RuleFiles(tmp_path).create("p-1", "hA", lambda number, own: draft(number), taken=(7,))
-    assert made is not None and made.id == "hA/008"
+    made = RuleFiles(tmp_path).create("p-1", "hA", lambda number, own: draft(number), taken=(1, 7))
+    assert made is not None and made.id == "hA/002"
 
 
 def test_numbers_go_on_above_999(tmp_path: Path) -> None:
-    made = RuleFiles(tmp_path).create("p-1", "hA", lambda number, own: draft(number), taken=(999,))
+    folder = tmp_path / "rules" / "p-1" / "hA"
+    folder.mkdir(parents=True)
+    (folder / "999-security-x.md").write_bytes(write_rule(draft(999)))
+    made = RuleFiles(tmp_path).create("p-1", "hA", lambda number, own: draft(number))
     assert made is not None and made.id == "hA/1000"
     assert RuleFiles(tmp_path).find("p-1", ["hA/1000"]) == {"hA/1000": [made.place]}
     assert add(RuleFiles(tmp_path)).id == "hA/1001"
@@ -61,6 +64,34 @@ def test_who_finds_its_text_among_the_files_writes_nothing(tmp_path: Path) -> No
     assert files.create("p-1", "hA", lambda number, own: seen.append(own)) is None
     assert seen == [(first,)]
     assert len(fs.listdir(tmp_path / "rules" / "p-1" / "hA")) == 1
+
+
+def test_a_file_under_our_id_that_we_never_wrote_is_no_rule_here_and_takes_its_number_alone(
+    tmp_path: Path,
+) -> None:
+    files = RuleFiles(tmp_path / "pool", Written(tmp_path / "written", lambda: "hA"))
+    first = add(files)
+    other = Place("p-1", "hB", first.place.name, 1)
+    for path in ("rules/p-1/hA/002-other.md", "rules/p-1/hA/99999-x.md", "rules/p-1/hA/001-twin.md", other.path):
+        files.put(path, write_rule(draft(1, "A text that was planted.")))
+    rules, problems = files.read_all("p-1")
+    assert [rule.place for rule in rules] == [first.place, other]
+    assert [problem.code for problem in problems if problem.severity == "error"] == ["planted-file"]
+    assert files.find("p-1", ["hA/001", "hA/002"]) == {"hA/001": [first.place], "hA/002": []}
+    assert add(files).id == "hA/003"
+    files.own("rules/p-1/hA/002-other.md", files.bytes_at("rules/p-1/hA/002-other.md") or b"")
+    assert files.find("p-1", ["hA/002"])["hA/002"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage\n", b"[]\n", b'{"path": 5, "sha256": "x"}\n', b"\xff\n"])
+def test_a_damaged_record_of_what_we_wrote_takes_nothing_planted_for_ours(tmp_path: Path, damage: bytes) -> None:
+    files = RuleFiles(tmp_path / "pool", Written(tmp_path / "written", lambda: "hA"))
+    made = add(files)
+    record = tmp_path / "written" / "p-1.jsonl"
+    record.write_bytes(damage + record.read_bytes())
+    assert files.find("p-1", [made.id])[made.id] == [made.place]
+    record.write_bytes(damage)
+    assert files.read_all("p-1")[0] == [] and add(files).id == "hA/002"
 
 
 def _create(arguments: tuple[str, int]) -> None:

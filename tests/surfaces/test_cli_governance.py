@@ -414,7 +414,8 @@ def test_doctor_names_what_is_wrong_with_rules_approvals_and_loaders(desk: Cli, 
     first, second = sorted((base / "checkouts").rglob("0*.md"))
     first.write_bytes(first.read_bytes().replace(b"archive", b"servers"))
     second.unlink()
-    (first.parent / "003-x.md").write_text("<<<<<<< a\n=======\n>>>>>>> b\n")
+    (first.parent.parent / "another").mkdir()
+    (first.parent.parent / "another" / "003-x.md").write_text("<<<<<<< a\n=======\n>>>>>>> b\n")
     with next((base / "approvals").glob("*.jsonl")).open("a") as ledger:
         ledger.write("not json\n")
     (desk.folder / ".git").mkdir()

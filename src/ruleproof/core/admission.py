@@ -1,8 +1,8 @@
 """What of a pool's folder is taken: piece by piece, and every piece that is not is named.
 
-A rule file is written once, so the first content seen under a path stays: other content offered later is a dispute, and
-what disappears from the pool stays here. Names have one spelling, in lower case, so that no name can hide another; a
-piece that is no plain file with a rule file's name is never taken. Nothing here decides what is in force.
+A rule file is written once, so the first content seen under a path stays: other content offered later is a dispute. In
+this machine's own folder only what it wrote itself is taken for its own. Names have one spelling, in lower case, so
+that no name can hide another. Nothing here decides what is in force.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from stat import S_ISDIR, S_ISLNK, S_ISREG
 
 from ruleproof.core.ids import component, shown
 from ruleproof.core.problems import Problem
-from ruleproof.core.proposal import place_of
+from ruleproof.core.proposal import number_of, place_of
 from ruleproof.errors import Refused
 
 SUBMODULE = 0o160000
@@ -30,11 +30,17 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What one writer's folder gives: path -> sha to write here, paths in dispute, and what was refused or is odd."""
+    """What one writer's folder gives: path -> sha to take, and the paths that are not as they should be."""
 
     accepted: Mapping[str, str] = field(default_factory=dict)
     disputed: tuple[str, ...] = ()
+    """The pool offers another content than was first seen."""
+    gone: tuple[str, ...] = ()
+    """Taken before, and not in the pool any more."""
+    foreign: tuple[str, ...] = ()
+    """In this machine's own folder, and nothing that it wrote."""
     problems: tuple[Problem, ...] = ()
+    """What was refused."""
 
 
 def folders(pieces: Iterable[Piece], where: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
@@ -50,51 +56,101 @@ def folders(pieces: Iterable[Piece], where: str) -> tuple[dict[str, str], tuple[
     return found, tuple(problems)
 
 
-def admit(
-    where: str,
-    pieces: Sequence[Piece],
-    seen: Mapping[str, str],
-    fits: Callable[[str], bool],
-    held: Mapping[str, str] | None = None,
-) -> Admission:
-    """One writer's folder `where` (`rules/<project>/<harness>`) as the pool offers it.
+def admit(where: str, pieces: Iterable[Piece], seen: Mapping[str, str], fits: Callable[[str], bool]) -> Admission:
+    """The folder `where` (`rules/<project>/<harness>`) of another writer, as the pool offers it.
 
     `seen`: name -> sha of what was taken from it before. `fits`: whether the content named by a sha is small enough and
-    there at all. `held`: for this machine's own folder, name -> sha of what stands on the disk.
+    there at all. A number belongs to the file that was seen first under it, for as long as the pool has that file.
     """
     accepted: dict[str, str] = {}
     disputed: list[str] = []
-    problems: list[Problem] = []
-    offered: set[str] = set()
-    for piece in sorted(pieces, key=lambda piece: piece.name):
-        name = piece.name.decode("utf-8", "replace")
-        path = f"{where}/{name}"
-        problem = _foreign(piece, where, folder=False)
-        if problem is not None:
-            problems.append(problem)
+    offered, problems = _offered(where, pieces)
+    numbers = {number_of(name): name for name in seen if name in offered}
+    for name, sha in offered.items():
+        path, first = f"{where}/{name}", numbers.get(number_of(name), name)
+        if seen.get(name) == sha:
             continue
-        offered.add(name)
-        known = seen.get(name)
-        if known == piece.sha:
-            continue
-        mine = (held or {}).get(name)
-        if known is not None and held is None:
+        if name in seen:
             disputed.append(path)
             problems.append(_changed(path))
-        elif known is not None:
-            problems.append(_own_changed(path))
-        elif mine is not None and mine != piece.sha:
-            problems.append(_collision(path))
-        elif not fits(piece.sha):
+        elif first != name:
+            problems.append(Problem("number-taken", f"its number is that of {first}, seen here before; refused", path))
+        elif not fits(sha):
             problems.append(Problem("oversize-file", "too large for a rule file, or not sent at all; refused", path))
         else:
-            accepted[path] = piece.sha
-    problems += [
-        Problem("gone-from-pool", "the pool no longer has it; it is kept here", f"{where}/{name}", "warning")
-        for name in sorted(seen.keys() - offered)
-        if held is None
-    ]
-    return Admission(accepted, tuple(disputed), tuple(problems))
+            accepted[path] = sha
+    gone = tuple(f"{where}/{name}" for name in sorted(seen.keys() - offered.keys()))
+    return Admission(accepted, tuple(disputed), gone, (), tuple(problems))
+
+
+def admit_own(
+    where: str, pieces: Iterable[Piece], seen: Mapping[str, str], wrote: Callable[[str, str], bool | None]
+) -> Admission:
+    """This machine's own folder: what it wrote itself is the truth, whatever the pool offers.
+
+    `wrote(name, sha)`: whether the content named by `sha` is what this machine wrote under `name`; None where it wrote
+    nothing of that name. Everybody who can push can put a file there: it is never taken for ours.
+    """
+    accepted: dict[str, str] = {}
+    foreign: list[str] = []
+    offered, problems = _offered(where, pieces)
+    for name, sha in offered.items():
+        path, ours = f"{where}/{name}", wrote(name, sha)
+        if ours is None:
+            foreign.append(path)
+        elif ours and seen.get(name) != sha:
+            accepted[path] = sha
+        elif not ours:
+            problems.append(_own_changed(path) if name in seen else _collision(path))
+    return Admission(accepted, (), (), tuple(foreign), tuple(problems))
+
+
+def _offered(where: str, pieces: Iterable[Piece]) -> tuple[dict[str, str], list[Problem]]:
+    """name -> sha of the plain files with a rule file's name, sorted, and the rest, named."""
+    found: dict[str, str] = {}
+    problems: list[Problem] = []
+    for piece in sorted(pieces, key=lambda piece: piece.name):
+        problem = _foreign(piece, where, folder=False)
+        if problem is None:
+            found[piece.name.decode()] = piece.sha
+        else:
+            problems.append(problem)
+    return found, problems
+
+
+def named_foreign(paths: Sequence[str]) -> tuple[Problem, ...]:
+    """One complaint about all of them: a flood of planted files must not hide anything else."""
+    if not paths:
+        return ()
+    many = len(paths) > 1
+    it, they = ("they bear", "they are") if many else ("it bears", "it is")
+    message = (
+        f"{_few(paths)}: {it} this machine's id, and it never wrote {'them' if many else 'it'}; "
+        f"{they} neither taken nor shown nor published"
+    )
+    hint = (
+        "Somebody else put it under your name: find out who, and delete it (from the pool by an ordinary git push). "
+        "Only if you wrote it and lost this machine's state: `ruleproof pool accept` with the path of it or its folder."
+    )
+    return (Problem("planted-file", message, paths[0].rpartition("/")[0], hint=hint),)
+
+
+def named_gone(kept: Sequence[str], dropped: Sequence[str]) -> tuple[Problem, ...]:
+    """One complaint about all that is kept, and one about all that was let go. `kept`: approved here."""
+    problems: list[Problem] = []
+    if kept:
+        message = f"{_few(kept)}: gone from the pool, approved here, hence kept and in force"
+        hint = "Revoke what should go too; the next sync then lets it go."
+        problems.append(Problem("gone-from-pool", message, "", "warning", hint))
+    if dropped:
+        message = f"{_few(dropped)}: gone from the pool and not approved here, hence removed here as well"
+        problems.append(Problem("dropped", message, "", "info", "Its author's next sync brings a rule back."))
+    return tuple(problems)
+
+
+def _few(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    return f"{len(paths)} rule file{'s' if len(paths) > 1 else ''} ({', '.join(paths[:3])}{more})"
 
 
 def _foreign(piece: Piece, where: str, *, folder: bool) -> Problem | None:

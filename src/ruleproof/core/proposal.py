@@ -7,7 +7,7 @@ Whatever a file claims about itself, it is *proposed*: only a fact of this machi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
@@ -120,12 +120,15 @@ def number_of(name: str) -> int | None:
     return (int(found.group(1)) or None) if found else None
 
 
-def next_number(names: Iterable[str], taken: Iterable[int] = ()) -> int:
-    """One above the largest number in the names of a writer's files and in `taken`; 1 where there is none.
+def next_number(names: Iterable[str], taken: Collection[int] = ()) -> int:
+    """The first number above the largest in the names of a writer's own files that is not `taken`; 1 where none is.
 
-    Raises Refused when the last number is used.
+    `taken`: numbers of files that the writer does not know as its own; it goes past them, one by one, so that a number
+    which somebody else planted uses up no other. Raises Refused when the last number is used.
     """
-    number = 1 + max((*(number for name in names if (number := number_of(name)) is not None), *taken), default=0)
+    number = 1 + max((number for name in names if (number := number_of(name)) is not None), default=0)
+    while number in taken:
+        number += 1
     if number > MAX_NUMBER:
         raise Refused(
             f"Number {number - 1} is the last that a rule file can have, and it is used.",

@@ -6,19 +6,22 @@ when it changed. Numbers are given under a lock, so two processes never share on
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ruleproof.codec.facts import DISPUTES, read_disputes
+from ruleproof.codec.jsonl import decode_line, encode_line
 from ruleproof.codec.rulefile import read_rule, write_rule
+from ruleproof.core.admission import named_foreign
 from ruleproof.core.ids import component, shown
 from ruleproof.core.problems import Problem
 from ruleproof.core.proposal import Place, Proposal, next_number, place_of, rule_id_of
 from ruleproof.edge import fs
-from ruleproof.errors import Refused, StoreError
+from ruleproof.errors import Refused, RuleproofError, StoreError
 
 Read = tuple[Proposal | None, tuple[Problem, ...]]
 Make = Callable[[int, tuple[Proposal, ...]], Proposal | None]
@@ -39,11 +42,59 @@ class _Listing:
     names: dict[str, list[str]]
 
 
-class RuleFiles:
-    """The rule files below `root`. Holds what it read, by the file's inode, size and time."""
+class Written:
+    """What this machine wrote itself: one `<project>.jsonl` a project in `folder`, which lies outside every checkout.
 
-    def __init__(self, root: Path) -> None:
+    Whoever can push, or write to the checkout, can put a file under this machine's id; by this record it is told apart.
+    `own`: this machine's id, or "". Reading is total: a line that is not understood records nothing.
+    """
+
+    def __init__(self, folder: Path, own: Callable[[], str]) -> None:
+        self._folder = folder
+        self._own = own
+        self._held: dict[str, tuple[object, dict[str, frozenset[str]]]] = {}
+
+    def digests(self, project: str) -> Mapping[str, frozenset[str]]:
+        """Path -> SHA-256 of what was written there: several where a writer was killed and began again."""
+        file = self._folder / f"{component(project, 'project')}.jsonl"
+        key = fs.stat_key(file)
+        held = self._held.get(project)
+        if held is None or held[0] != key:
+            found: dict[str, frozenset[str]] = {}
+            for line in (fs.read_bytes(file) or b"").split(b"\n"):
+                value = decode_line(line, "")
+                path, digest = (value.get("path"), value.get("sha256")) if isinstance(value, dict) else (None, None)
+                if isinstance(path, str) and isinstance(digest, str):
+                    found[path] = found.get(path, frozenset()) | {digest}
+            held = self._held[project] = key, found
+        return held[1]
+
+    def add(self, place: Place, data: bytes) -> None:
+        """Record it, before the file is written: a crash leaves a record without a file, which says nothing."""
+        fs.mkdir(self._folder)
+        record = {"path": place.path, "sha256": hashlib.sha256(data).hexdigest()}
+        fs.append(self._folder / f"{place.project}.jsonl", encode_line(record))
+
+    def foreign(self, place: Place) -> bool:
+        """Whether it bears this machine's id, and this machine never wrote it."""
+        return place.path not in self.digests(place.project) and place.harness == self._id()
+
+    def _id(self) -> str:
+        try:
+            return self._own()
+        except RuleproofError:
+            return ""
+
+
+class RuleFiles:
+    """The rule files below `root`. Holds what it read, by the file's inode, size and time.
+
+    `written`: the record of this machine's own files; without one every file counts as its writer's.
+    """
+
+    def __init__(self, root: Path, written: Written | None = None) -> None:
         self.root = root
+        self._written = written
         self._read: dict[Place, tuple[Path, object, Read]] = {}
         self._listed: dict[Path, _Listing] = {}
         self._settled: tuple[object, float] = (None, 0.0)
@@ -54,9 +105,34 @@ class RuleFiles:
         problems: list[Problem] = []
         for harness in self._folders(("rules", component(project, "project")), problems):
             places, named = self._list(project, harness)
-            found += places
-            problems += named
+            foreign = [place for place in places if self.foreign(place)]
+            found += [place for place in places if place not in foreign]
+            problems += [*named, *named_foreign([place.path for place in foreign])]
         return found, problems
+
+    def foreign(self, place: Place) -> bool:
+        """Whether the file bears this machine's id, and this machine never wrote it: it is no rule here."""
+        return self._written is not None and self._written.foreign(place)
+
+    def wrote(self, path: str, data: bytes) -> bool | None:
+        """Whether this machine wrote `data` at `path`; None where it wrote nothing there.
+
+        Without a record: whether it is what stands there.
+        """
+        place = place_of(path)
+        if place is None:
+            return None
+        if self._written is None:
+            here = self.bytes_at(path)
+            return None if here is None else here == data
+        digests = self._written.digests(place.project).get(path)
+        return None if digests is None else hashlib.sha256(data).hexdigest() in digests
+
+    def own(self, path: str, data: bytes) -> None:
+        """From now on `data` at `path` counts as written by this machine: a person says so."""
+        place = place_of(path)
+        if place is not None and self._written is not None:
+            self._written.add(place, data)
 
     def projects(self) -> list[str]:
         """The project keys that have a folder here."""
@@ -79,7 +155,8 @@ class RuleFiles:
             numbered = self._numbered(project, harness)
             for number in own:
                 for name in numbered.get(number, ()):
-                    if place := place_of(f"rules/{project}/{harness}/{name}"):
+                    place = place_of(f"rules/{project}/{harness}/{name}")
+                    if place and not self.foreign(place):
                         wanted[place.rule_id].append(place)
         return wanted
 
@@ -148,24 +225,30 @@ class RuleFiles:
     def create(self, project: str, harness: str, make: Make, taken: Iterable[int] = ()) -> Proposal | None:
         """Write the proposal that `make` gives under the next free number, and return it as it reads.
 
-        `taken`: numbers that must not be given although no file here has them. Raises StoreError when the disk refuses.
+        `taken`: numbers that must not be given although no file of ours has them. Raises StoreError when the disk
+        refuses.
         """
         folder = ("rules", component(project, "project"), component(harness, "harness"))
         fs.mkdir(self.root)
         with fs.lock(self.root / ".rules.lock"):
             self._make(folder)
+            taken = set(taken)
             while True:
-                places, _ = self._list(project, harness)
+                listed, _ = self._list(project, harness)
+                places = [place for place in listed if not self.foreign(place)]
+                taken |= {place.number for place in listed if place not in places}
                 number = next_number((place.name for place in places), taken)
                 own = (self.read(place)[0] for place in places)
                 made = make(number, tuple(proposal for proposal in own if proposal is not None))
                 if made is None:
                     return None
                 data = write_rule(made)
+                if self._written is not None:
+                    self._written.add(made.place, data)
                 try:
                     fs.create_exclusive(self._path(made.place.path), data)
                 except FileExistsError:
-                    taken = (*taken, number)
+                    taken.add(number)
                     continue
                 return read_rule(made.place, data)[0]
 
@@ -175,6 +258,11 @@ class RuleFiles:
             raise Refused(f"{shown(path)} is not the path of a rule file.", hint="Nothing was written.")
         self._make(path.split("/")[:-1])
         fs.write_atomic(self._path(path), data, sync=False)
+
+    def drop(self, path: str) -> None:
+        """Remove the rule file at `path`."""
+        if place_of(path) is not None and self._real(path.split("/")[:-1]):
+            fs.unlink(self._path(path))
 
     def bytes_at(self, path: str) -> bytes | None:
         """What stands at `path` now; None where there is no regular file."""

@@ -1,8 +1,8 @@
 """The shared pool, carried by git (dulwich, the extra `git`): one pass brings, checks, publishes.
 
 One folder a writer: nobody but this machine writes its folder, and this machine writes no other. A pass builds on what
-the pool holds now and replays our own files onto it; nothing is merged, forced or deleted, and what could not be
-published stays here and is named. Import this package only where somebody syncs.
+the pool holds now and replays onto it what this machine wrote itself; nothing is merged, forced or deleted there, and
+what could not be published stays here and is named. Import this package only where somebody syncs.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from ruleproof.codec.facts import DISPUTES, read_disputes, read_facts, write_disputes
-from ruleproof.codec.rulefile import MAX_FILE, read_rule
+from ruleproof.codec.rulefile import read_rule
 from ruleproof.codec.shards import Entry, changed, entry_of
-from ruleproof.core.admission import admit, folders
+from ruleproof.core.admission import folders, named_foreign
 from ruleproof.core.approval import CurationFact
 from ruleproof.core.ids import canonical, component
 from ruleproof.core.problems import Problem
@@ -26,7 +26,8 @@ from ruleproof.core.secrets import redact
 from ruleproof.edge import fs
 from ruleproof.edge.pool.remote import Code, Fetched, Remote
 from ruleproof.edge.pool.store import GitStore, blob_sha
-from ruleproof.errors import NotFound, StoreError
+from ruleproof.edge.pool.taking import Files, Keep, Taken, Taking, fits
+from ruleproof.errors import NotFound, Refused, StoreError
 
 _Cache = dict[str, list[str]]
 Facts = Callable[[], Mapping[str, bytes]]
@@ -34,15 +35,6 @@ MAX_TRIES = 8
 WAIT_S = 120.0
 """How long a pass waits for another one of this user."""
 FACTS = "curation.jsonl"
-
-
-class Files(Protocol):
-    """The checkout: `edge.rulefiles.RuleFiles`."""
-
-    def projects(self) -> list[str]: ...
-    def names(self, project: str, harness: str) -> list[str]: ...
-    def bytes_at(self, path: str) -> bytes | None: ...
-    def put(self, path: str, data: bytes) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +52,6 @@ class SyncReport:
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(slots=True)
-class _Taken:
-    """What a pass found in the pool. `changes`: path -> sha for the record of what was seen."""
-
-    received: list[str]
-    disputed: list[str]
-    problems: list[Problem]
-    changes: dict[str, str | None]
-
-
 class Pool:
     """One pool on this machine. `files`: its checkout; `store`: a private folder of the state; `harness`: our id."""
 
@@ -78,15 +60,16 @@ class Pool:
         self._store = store
         self._harness = canonical(harness, "harness")
 
-    def sync(self, remote: Remote, facts: Facts, now: int) -> SyncReport:
+    def sync(self, remote: Remote, facts: Facts, now: int, keep: Keep) -> SyncReport:
         """One pass. `facts`: project -> the ledger to publish as a copy, asked for once this pass has its turn, so that
-        one which waited never publishes less than the one before it; `now`: seconds since 1970, UTC.
+        one which waited never publishes less than the one before it; `now`: seconds since 1970, UTC; `keep`: whether a
+        rule is approved here, so that it stays when it is gone from the pool.
 
         Never raises for what the pool holds or for a pool that cannot be reached; raises StoreError when this machine's
         own disk refuses.
         """
         with self._writing() as git:
-            report = self._pass(git, remote, facts(), now)
+            report = self._pass(git, remote, facts(), now, keep)
         return replace(report, code="rejected") if report.code == "moved" else report
 
     @contextmanager
@@ -113,7 +96,7 @@ class Pool:
         with GitStore(self._store / "git") as git:
             yield git
 
-    def _pass(self, git: GitStore, remote: Remote, facts: Mapping[str, bytes], now: int) -> SyncReport:
+    def _pass(self, git: GitStore, remote: Remote, facts: Mapping[str, bytes], now: int, keep: Keep) -> SyncReport:
         received: list[str] = []
         published: list[str] = []
         problems: list[Problem] = []
@@ -124,7 +107,7 @@ class Pool:
             if got.code != "ok":
                 code, detail = got.code, got.detail
                 break
-            taken = self._take(git, got)
+            taken = self._take(git, got, facts, keep)
             received += taken.received
             problems = taken.problems
             mine, unfit = self._unpublished(git, git.tree_of(got.head), facts)
@@ -147,59 +130,32 @@ class Pool:
 
     # --- taking ------------------------------------------------------------------------------------------------------
 
-    def _take(self, git: GitStore, got: Fetched) -> _Taken:
+    def _take(self, git: GitStore, got: Fetched, facts: Mapping[str, bytes], keep: Keep) -> Taken:
         """Write what is new into the checkout, then remember it as seen, in this order: a crash repeats the pass."""
-        tree, seen = git.tree_of(got.head), git.ref("seen")
-        taken = _Taken([], [], [], {})
+        tree = git.tree_of(got.head)
         if got.head and tree is None:
-            taken.problems.append(Problem("damaged-pool", "the newest commit is damaged; nothing of it is read"))
-        projects, named = folders(git.pieces(git.folder(tree, "rules")), "rules")
-        taken.problems += named
-        for project in sorted({*projects, *git.folders(seen, "rules")}):
-            writers, named = folders(git.pieces(projects.get(project)), f"rules/{project}")
-            taken.problems += named
-            for writer in sorted({*writers, *git.folders(seen, "rules", project)}):
-                self._take_folder(git, project, writer, writers.get(writer), taken)
-        self._check_facts(git, tree, taken)
+            damaged = Problem("damaged-pool", "the newest commit is damaged; nothing of it is read")
+            return Taken(problems=[damaged])
+        taken = Taking(git, self._files, self._harness, keep).take(tree)
+        self._check_facts(git, tree, facts, taken)
         if got.head:
             git.set_ref("remote", got.head)
         self._record(git, taken.changes)
         fs.write_atomic(self._store / DISPUTES, write_disputes(taken.disputed))
         return taken
 
-    def _take_folder(self, git: GitStore, project: str, writer: str, offered: str | None, taken: _Taken) -> None:
-        """One writer's folder: nothing is looked at where it is what was seen before and stands here whole."""
-        where = f"rules/{project}/{writer}"
-        seen = git.ref("seen")
-        known = git.files(seen, "rules", project, writer)
-        here = set(self._files.names(project, writer)) if known else set()
-        for name in sorted(known.keys() - here):
-            data = git.blob(known[name])
-            if data is not None:
-                self._files.put(f"{where}/{name}", data)
-                taken.received.append(f"{where}/{name}")
-        if offered is not None and offered == git.folder(seen, "rules", project, writer):
-            return
-        held = self._own_shas(project) if writer == self._harness else None
-        made = admit(where, git.pieces(offered), known, lambda sha: _fits(git, sha), held)
-        taken.problems += made.problems
-        taken.disputed += made.disputed
-        for path, sha in made.accepted.items():
-            data = git.blob(sha)
-            if data is not None and (held is None or path.rpartition("/")[2] not in held):
-                self._files.put(path, data)
-                taken.received.append(path)
-            taken.changes[path] = sha
-
-    def _check_facts(self, git: GitStore, tree: str | None, taken: _Taken) -> None:
+    def _check_facts(self, git: GitStore, tree: str | None, facts: Mapping[str, bytes], taken: Taken) -> None:
         """Facts in the pool under our own name that we did not publish: named, and replaced by the next publish."""
-        for project in git.folders(tree, "edits"):
+        for project, ours in facts.items():
             offered = git.files(tree, "edits", project, self._harness).get(FACTS)
             known = git.files(git.ref("seen"), "edits", project, self._harness).get(FACTS)
-            if offered is not None and known is not None and offered != known:
-                where = f"edits/{project}/{self._harness}/{FACTS}"
-                message = "facts under this machine's name were changed in the pool; they have no effect anywhere"
-                taken.problems.append(Problem("forged-facts", message, where))
+            if offered in (None, known) or (known is None and ours.startswith(git.blob(offered or "") or b"\0")):
+                continue
+            where = f"edits/{project}/{self._harness}/{FACTS}"
+            message = (
+                "facts under this machine's name that it did not publish; they have no effect, and ours replace them"
+            )
+            taken.problems.append(Problem("forged-facts", message, where))
 
     def _record(self, git: GitStore, changes: Mapping[str, str | None]) -> None:
         if changes:
@@ -223,23 +179,29 @@ class Pool:
         """
         mine: dict[str, bytes] = {}
         unfit: list[Problem] = []
+        foreign: list[str] = []
         for project in self._files.projects():
             theirs = git.files(tree, "rules", project, self._harness)
             seen = git.files(git.ref("seen"), "rules", project, self._harness)
             for name, sha in self._own_shas(project).items():
-                if theirs.get(name) != sha and (name not in theirs or seen.get(name) == sha):
-                    path = f"rules/{project}/{self._harness}/{name}"
-                    data = self._files.bytes_at(path) or b""
-                    problem = _unfit(path, data)
-                    if problem is None:
-                        mine[path] = data
-                    else:
-                        unfit.append(problem)
+                if theirs.get(name) == sha:
+                    continue
+                path = f"rules/{project}/{self._harness}/{name}"
+                data = self._files.bytes_at(path) or b""
+                ours = self._files.wrote(path, data)
+                problem = _unfit(path, data, bool(ours))
+                if ours is None:
+                    foreign.append(path)
+                elif problem is not None:
+                    unfit.append(problem)
+                elif name not in theirs or seen.get(name) == sha:
+                    mine[path] = data
         for project, data in facts.items():
             where = ("edits", component(project, "project"), self._harness)
-            if data and git.files(tree, *where).get(FACTS) != blob_sha(data):
+            offered = git.files(tree, *where).get(FACTS)
+            if offered != blob_sha(data) and (data or offered):
                 mine["/".join((*where, FACTS))] = data
-        return mine, unfit
+        return mine, [*unfit, *named_foreign(foreign)]
 
     def _pending(self, git: GitStore, facts: Mapping[str, bytes]) -> tuple[str, ...]:
         return tuple(sorted(self._unpublished(git, git.tree_of(git.ref("remote")), facts)[0]))
@@ -258,12 +220,16 @@ class Pool:
 
     # --- asking ------------------------------------------------------------------------------------------------------
 
-    def taken(self, project: str) -> tuple[int, ...]:
-        """Numbers of this machine's files that the pool holds, on the disk or not: none of them may be given again."""
+    def taken(self, project: str) -> set[int]:
+        """Numbers that must not be given again, files of them here or not: all up to the last one that we published,
+        and those that stand in the pool under our id, whoever put them there."""
         with self._reading() as git:
             trees = (git.ref("seen"), git.tree_of(git.ref("remote")))
-            names = [name for tree in trees for name in git.files(tree, "rules", project, self._harness)]
-        return tuple(sorted({number for name in names if (number := number_of(name))}))
+            seen, offered = (
+                {number for name in git.files(tree, "rules", project, self._harness) if (number := number_of(name))}
+                for tree in trees
+            )
+        return offered.union(range(1, 1 + max(seen, default=0)))
 
     def claims(self, project: str) -> dict[str, tuple[CurationFact, ...]]:
         """writer -> what others say they decided: for people to read; nothing obeys it."""
@@ -272,7 +238,7 @@ class Pool:
             tree = git.folder(git.tree_of(git.ref("remote")), "edits", component(project, "project"))
             for writer in folders(git.pieces(tree), f"edits/{project}")[0]:
                 sha = git.files(tree, writer).get(FACTS)
-                data = git.blob(sha) if sha and _fits(git, sha) else None
+                data = git.blob(sha) if sha and fits(git, sha) else None
                 if data and writer != self._harness:
                     found[writer] = read_facts(data, f"edits/{project}/{writer}/{FACTS}")[0]
         return found
@@ -292,35 +258,65 @@ class Pool:
                     self._files.put(path, kept)
         return tuple(problems)
 
-    def accept(self, path: str) -> None:
-        """Take the content that the pool offers for a disputed `path`: a person's act; approval is a second one."""
+    def offered(self, path: str) -> tuple[str, ...]:
+        """What `accept` can take at `path`, or below it where it is a folder: files in dispute, and files under this
+        machine's id that it has no record of."""
+        with self._reading() as git:
+            return tuple(sorted(self._offered(git, path.rstrip("/"))))
+
+    def _offered(self, git: GitStore, path: str) -> dict[str, str]:
+        tree = git.tree_of(git.ref("remote"))
+        disputed = read_disputes(fs.read_bytes(self._store / DISPUTES))
+        found: dict[str, str] = {}
+        for offered, sha in _walk(git, tree, path):
+            place = place_of(offered)
+            if place is None or offered != offered.lower() or not fits(git, sha):
+                continue
+            own = place.harness == self._harness
+            if offered in disputed or (own and self._files.wrote(offered, git.blob(sha) or b"") is None):
+                found[offered] = sha
+        return found
+
+    def accept(self, path: str) -> tuple[str, ...]:
+        """Take what `offered` names: a person's act; approval is a second one. Returns the paths taken.
+
+        Raises NotFound where there is nothing, Refused where a rule of ours has the number already.
+        """
         with self._writing() as git:
-            *folder, name = path.split("/")
-            sha = git.files(git.tree_of(git.ref("remote")), *folder).get(name)
-            disputed = read_disputes(fs.read_bytes(self._store / DISPUTES))
-            data = git.blob(sha) if sha and path in disputed and _fits(git, sha) else None
-            if data is None:
+            found = self._offered(git, path.rstrip("/"))
+            if not found:
                 raise NotFound(f"{path} is not in dispute.", hint="`ruleproof doctor` lists what is.")
-            self._files.put(path, data)
-            self._record(git, {path: sha})
-            fs.write_atomic(self._store / DISPUTES, write_disputes(disputed - {path}))
+            for taken, sha in found.items():
+                data = git.blob(sha) or b""
+                self._claim(taken, data)
+                self._files.put(taken, data)
+            self._record(git, found)
+            disputed = read_disputes(fs.read_bytes(self._store / DISPUTES))
+            fs.write_atomic(self._store / DISPUTES, write_disputes(disputed - found.keys()))
+        return tuple(sorted(found))
+
+    def _claim(self, path: str, data: bytes) -> None:
+        """Record a file under our own id as written by us."""
+        place = place_of(path)
+        if place is None or place.harness != self._harness:
+            return
+        names = self._files.names(place.project, place.harness)
+        others = [other for name in names if (other := place_of(f"{path.rpartition('/')[0]}/{name}"))]
+        if any(other.number == place.number and not self._files.foreign(other) for other in others):
+            raise Refused(f"{place.rule_id} is another rule of this machine's.", hint="Nothing more was taken.")
+        self._files.own(path, data)
 
 
-def _unfit(path: str, data: bytes) -> Problem | None:
-    """Why a file of ours must not be shared: nobody can take it back."""
+def _unfit(path: str, data: bytes, ours: bool) -> Problem | None:
+    """Why a file in our folder must not be shared: nobody can take it back. `ours`: it is as it was written."""
     place = place_of(path)
     rule = read_rule(place, data)[0] if place else None
-    if rule is None or not rule.intact:
+    if not ours or rule is None or not rule.intact:
         return Problem("not-published", "it is no whole rule file, or was changed after it was written", path)
     kinds = redact(data.decode("utf-8", "replace"))[1]
     if kinds:
         return Problem("not-published", f"it holds a secret ({', '.join(kinds)})", path)
     return None
-
-
-def _fits(git: GitStore, sha: str) -> bool:
-    data = git.blob(sha)
-    return data is not None and len(data) <= MAX_FILE
 
 
 def _entries(
@@ -341,11 +337,16 @@ def _entries(
     return found
 
 
-def _walk(git: GitStore, tree: str | None) -> Iterator[tuple[str, str]]:
+def _walk(git: GitStore, tree: str | None, within: str = "rules") -> Iterator[tuple[str, str]]:
+    """path -> sha of the files in the writers' folders; `within`: the path of a file or folder."""
     for project in git.folders(tree, "rules"):
         for writer in git.folders(tree, "rules", project):
+            where = f"rules/{project}/{writer}"
+            if not f"{within}/".startswith(f"{where}/") and not f"{where}/".startswith(f"{within}/"):
+                continue
             for name, sha in git.files(tree, "rules", project, writer).items():
-                yield f"rules/{project}/{writer}/{name}", sha
+                if f"{where}/{name}/".startswith(f"{within}/"):
+                    yield f"{where}/{name}", sha
 
 
 def _read_cache(data: bytes | None) -> _Cache:

@@ -85,20 +85,27 @@ def status() -> Reply:
     return stands(governed())
 
 
-@verb("ruleproof pool accept rules/PROJECT/hA/001-security-check.md")
-def accept(out: Output, path: Annotated[str, typer.Argument(metavar="PATH", help="As doctor names it.")]) -> Reply:
-    """Take what the pool offers for a disputed file.
+@verb("ruleproof pool accept rules/PROJECT/ha/001-security-check.md", "ruleproof pool accept rules/PROJECT/ha")
+def accept(
+    out: Output, path: Annotated[str, typer.Argument(metavar="PATH", help="A file as doctor names it, or its folder.")]
+) -> Reply:
+    """Take what the pool offers for a file in dispute, or for one under this machine's id.
 
-    A person's act, at a terminal. Nothing is in force by it: the rule waits for a new approval.
+    The second is for a machine that lost its record of what it wrote: from then on the file counts as its own. A
+    person's act, at a terminal. Nothing is in force by it: a rule waits for a new approval.
     """
     from ruleproof.core.approval import Decision, require_person
 
     governance = governed()
     require_person(governance.decision("", "") if out.interactive else Decision("none", ""), "accept")
-    if not typer.confirm(f"Replace {one_line(path, 300)} by what the pool offers?", err=True):
-        return Reply({"path": path, "accepted": False}, "Nothing was changed.", Exit.PROBLEMS)
-    governance.accept(path)
-    return Reply({"path": path, "accepted": True}, paragraph(f"{path} is what the pool offers now; review it."))
+    offered = governance.offered(path)
+    for one in offered:
+        out.note(f"  {one_line(one, 300)}")
+    if offered and not typer.confirm("Take what the pool offers for that?", err=True):
+        return Reply({"path": path, "accepted": False, "paths": []}, "Nothing was changed.", Exit.PROBLEMS)
+    taken = governance.accept(path)
+    said = f"{', '.join(taken)}: what the pool offers is taken; review it."
+    return Reply({"path": path, "accepted": True, "paths": list(taken)}, paragraph(said))
 
 
 COMMANDS: tuple[tuple[str, Verb], ...] = (("link", link), ("sync", sync), ("status", status), ("accept", accept))
