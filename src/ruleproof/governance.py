@@ -254,23 +254,19 @@ class Governance:
         Nothing that comes is in force. Offline is no error: the report says what waits. Raises Refused where no pool is
         linked or the extra `git` is missing.
         """
-        pool, link = self._pool(), self._required_link()
+        pool, link, key = self._pool(), self._required_link(), self.project.key
         own = ApprovalStore(self.base / APPROVALS)
         remote = _git_pool().Remote(link.address, pool_token() or link.token)
-        report = pool.sync(
-            remote,
-            lambda: {self.project.key: write_facts(own.read(self.project.key).facts)},
-            int(self.system.now().timestamp()),
-            self._approved_here,
-        )
+        now = int(self.system.now().timestamp())
+        report = pool.sync(remote, lambda: {key: write_facts(own.read(key).facts)}, now, self._approved_here)
         self._links.write_report(self._links.store(self.project.key, link), {"at": self.desk.at(), **asdict(report)})
         return report
 
     def _approved_here(self, rule: Proposal) -> bool:
         """Whether any ledger here puts the rule in force; it counts so where one cannot be read."""
         try:
-            ledgers = (self._ledger, ApprovalStore(self.base / APPROVALS))
-            return any(found.read(rule.place.project).approvals.in_force(rule) for found in ledgers)
+            stores = self._ledger, ApprovalStore(self.base / APPROVALS)
+            return any(store.read(rule.place.project).approvals.in_force(rule) for store in stores)
         except RuleproofError:
             return True
 
@@ -303,11 +299,10 @@ class Governance:
         ledger, others = self._examined_ledger()
         rules, named = self.files.read_all(self.project.key)
         checked = check_rules(rules, ledger.approvals, self.desk.cap, self.desk.count, self.disputed())
-        kept = () if repair else differing
         checkout = git.find(self.start)
         found = (one.as_problem() for one in lint_loaders(instruction_files(checkout.root) if checkout else []))
-        told = problems_from(self.last_sync().get("problems"))
-        return tuple(dict.fromkeys((*ledger.problems, *others, *named, *checked, *kept, *told, *found)))
+        pool = (*(() if repair else differing), *problems_from(self.last_sync().get("problems")))
+        return tuple(dict.fromkeys((*ledger.problems, *others, *named, *checked, *pool, *found)))
 
     def _examined_ledger(self) -> tuple[Ledger, tuple[Problem, ...]]:
         """What counts here, and what is wrong with who decides it."""
