@@ -350,7 +350,7 @@ def test_a_search_is_narrowed_to_a_kind_and_to_another_project_of_the_pool(desk:
     here = desk.json("pool")["project"]
     other = "5f0c0d6e-6a4f-5c0b-9b7e-0d1f2a3b4c5d"
     file = next((base / "checkouts").rglob("001-*.md"))
-    there = Path(str(file).replace(f"/rules/{here}/", f"/rules/{other}/"))
+    there = file.parents[2] / other / "teammate" / file.name
     there.parent.mkdir(parents=True)
     there.write_bytes(file.read_bytes())
     hits = desk.json("search", "archive", "--project", other)["hits"]
