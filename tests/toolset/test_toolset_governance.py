@@ -140,5 +140,6 @@ def test_the_slash_command_of_a_host_proposes_and_lists_for_the_person(host: Hos
     assert "is proposed" in said and "binds nothing" in said
     listed = host.harness.command("/chapters-rule list --proposed")
     assert "[proposed] (security) Check the archive before starting a restore" in listed
+    assert "'obey' is no verb" in host.harness.command("/chapters-rule obey")
     with pytest.raises(Refused, match="Usage"):
-        host.harness.command("/chapters-rule obey")
+        host.harness.command("/chapters-rule add")
