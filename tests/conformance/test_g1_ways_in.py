@@ -189,3 +189,14 @@ def test_g1_an_instruction_file_that_cannot_be_read_is_refused_whole_with_its_li
     assert files(person) == []
     (person.folder / "odd.md").write_bytes(b"---\ntitle: a\ntitle: b\n---\nCheck the archive first.\n")
     assert "odd.md:3" in person.ok("import", "odd.md").err, "what is only odd is named"
+
+
+def test_g1_an_import_names_a_file_that_it_cannot_read_and_takes_the_rest(person: Person) -> None:
+    texts = ("Check the archive before starting a restore.", "Run the replay before tagging.")
+    for name, text in zip("ab", texts, strict=True):
+        (person.folder / f"{name}.md").write_text(text + "\n")
+    (person.folder / "link.md").symlink_to(person.folder / "a.md")
+    done = person("import", "a.md", "link.md", "b.md", "--json")
+    assert done.code == 1
+    assert [piece["outcome"] for piece in done.json["pieces"]] == ["proposed", "refused", "proposed"]
+    assert "link" in done.json["pieces"][1]["reason"] and len(person.rows()) == 2

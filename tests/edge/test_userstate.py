@@ -7,10 +7,14 @@ import pwd
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from ruleproof.core.approval import OneTimeToken
+from ruleproof.edge import fs
+from ruleproof.edge.approvals import ApprovalStore
 from ruleproof.edge.userstate import UserState, default_base, passing, require_lasting
 from ruleproof.errors import Refused, StoreError
 
@@ -39,6 +43,20 @@ def test_folders_and_files_are_private_from_the_first(tmp_path: Path) -> None:
     state.make_harness_id("host", eights)
     for path, mode in ((state.base, 0o700), (folder, 0o700), (state.base / "harness-id", 0o600)):
         assert path.stat().st_mode & 0o777 == mode, path
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+def test_every_folder_that_is_made_on_the_way_is_private_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        fs.mkdir(tmp_path / "a" / "b" / "c")
+        fs.mkdir(tmp_path / "approvals")
+        until = datetime(2026, 9, 21, tzinfo=UTC)
+        ApprovalStore(tmp_path / "approvals").add_token("s", OneTimeToken("approve", "ha/001", "1" * 64, until), until)
+    finally:
+        os.umask(before)
+    for folder in ("a", "a/b", "a/b/c", "approvals/tokens"):
+        assert (tmp_path / folder).stat().st_mode & 0o777 == 0o700, folder
 
 
 def test_a_folder_that_others_can_write_or_that_is_a_link_is_refused(tmp_path: Path) -> None:

@@ -107,6 +107,7 @@ class ApprovalStore:
             "digest": token.digest,
             "expires": token.expires.isoformat(),
         }
+        fs.mkdir(self._folder / "tokens")
         fs.create_exclusive(self._token(secret), json.dumps(record).encode())
 
     def use_token(self, secret: str, verb: str, rule: str, digest: str, now: datetime) -> None:

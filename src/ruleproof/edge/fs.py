@@ -203,7 +203,9 @@ def listdir(path: Path) -> list[str]:
 def mkdir(path: Path) -> None:
     """Make the folder and those above it (mode 0700 where new)."""
     with _named(path, "mkdir"):
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for folder in [*reversed(path.parents), path]:  # `parents=True` would give those above the umask's mode
+            if folder == path or not folder.exists():
+                folder.mkdir(exist_ok=True, mode=0o700)
 
 
 def unlink(path: Path) -> None:

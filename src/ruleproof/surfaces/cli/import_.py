@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,6 @@ from ruleproof.surfaces.cli.governing import governed
 from ruleproof.surfaces.cli.layout import paragraph
 from ruleproof.surfaces.cli.output import Reply
 from ruleproof.surfaces.cli.verb import verb
-
-if TYPE_CHECKING:
-    from ruleproof.engine.share import Piece
 
 
 @verb("ruleproof import AGENTS.md --dry-run", "ruleproof import .cursor/rules/api.mdc --category api")
@@ -29,7 +26,8 @@ def import_(
     Nothing of it is in force before a person approves it.
     """
     from ruleproof.edge import fs
-    from ruleproof.engine.share import import_file
+    from ruleproof.engine.share import Piece, import_file
+    from ruleproof.errors import StoreError
 
     missing = [str(path) for path in paths if not path.is_file()]
     if missing:
@@ -38,7 +36,11 @@ def import_(
     pieces: list[Piece] = []
     notes: list[str] = []
     for path in paths:
-        raw = fs.read_bytes(path) or b""
+        try:
+            raw = fs.read_bytes(path) or b""
+        except StoreError as error:
+            pieces.append(Piece(path.as_posix(), "", "refused", reason=f"{error.message} {error.hint}".strip()))
+            continue
         made, odd = import_file(governance.desk, path.as_posix(), raw, category, write=not dry_run)
         pieces += made
         notes += map(str, odd)
