@@ -12,10 +12,12 @@ def test_init_sets_the_anytime_policy_and_says_how_to_have_the_short_gate(bare: 
     bare.ok("init", "--yes")
     text = (bare.folder / "ruleproof.toml").read_text(encoding="utf-8")
     values = tomllib.loads(text)
-    assert values == {"mode": "auto", "rule_trial_policy": "anytime", "rule_holdout": 0.5}
+    assert values == {"mode": "auto", "rule_trial_policy": "anytime", "rule_holdout": 0.5, "replay_policy": "paired"}
     before, _, _ = text.partition('rule_trial_policy = "anytime"')
     said = before.split("\n\n")[-1].replace("\n# ", " ")
     assert "withholds it" in said and 'rule_trial_policy = "fixed"' in said and "ruleproof forecast" in said
+    before, _, _ = text.partition('replay_policy = "paired"')
+    assert 'For that gate set replay_policy = "seed"' in before.split("\n\n")[-1].replace("\n# ", " ")
 
 
 def test_forecast_without_a_workspace_is_a_table_that_falls_with_the_effect(bare: Cli) -> None:
@@ -30,6 +32,19 @@ def test_forecast_without_a_workspace_is_a_table_that_falls_with_the_effect(bare
 def test_forecast_of_harm_has_a_level_of_its_own(bare: Cli) -> None:
     (row,) = bare.json("forecast", "--effect", "-0.25", "--rate", "0.42")["forecasts"]
     assert row["level"] == 0.05 and 50 < row["median"] < 1000
+
+
+def test_a_forecast_beyond_the_limit_says_that_the_limit_comes_first(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def said(*options: str) -> bool:
+        return "as inconclusive first; raise rule_trial_most_sessions" in " ".join(
+            cli.ok("forecast", *options).out.split()
+        )
+
+    assert said("--effect", "0.05") and not said("--effect", "0.3")
+    rule = cli.add("One.", "--metric", "outcome")
+    assert said(rule, "--effect", "0.05") and not said(rule, "--effect", "0.3")
+    monkeypatch.setenv("HARNESS_RULE_TRIAL_MOST_SESSIONS", "20")
+    assert said("--effect", "0.3") and cli.json("forecast", "--effect", "0.3")["most_sessions"] == 20
 
 
 def test_a_fuller_workspace_needs_more_sessions(cli: Cli) -> None:
@@ -108,6 +123,16 @@ def test_simulate_draws_from_recorded_outcomes_and_names_lines_that_are_none(bar
 @pytest.mark.parametrize("options", [(), ("--base-rate", "0.4", "--outcomes", "x.csv"), ("--outcomes", "none.csv")])
 def test_simulate_needs_one_source_of_outcomes(bare: Cli, options: tuple[str, ...]) -> None:
     assert bare("simulate", *options).code == 2
+
+
+def test_an_effect_that_cannot_be_is_refused_and_not_simulated(bare: Cli) -> None:
+    for options in (("--effect", "0.9"), ("--effect", "0", "--effect", "-0.5")):
+        refused = bare("simulate", "--base-rate", "0.42", *options)
+        assert refused.code == 1 and "cannot be" in refused.err and not refused.out
+    few = ("--repeats", "5", "--horizon", "5", "--jobs", "1")
+    rows = bare.json("simulate", "--base-rate", "0.9", *few)["rows"]
+    assert {row["effect"] for row in rows} == {0.0, 0.1, -0.2}
+    assert bare.json("simulate", "--base-rate", "0.7", "--effect", "0.3", *few)["rows"]
 
 
 def test_dead_rules_are_those_that_no_context_held(cli: Cli) -> None:

@@ -107,7 +107,8 @@ def test_init_writes_settings_and_a_workspace_that_git_does_not_see(bare: Cli) -
         True,
     )
     text = (bare.folder / "ruleproof.toml").read_text(encoding="utf-8")
-    assert tomllib.loads(text) == {"mode": "suggest", "rule_trial_policy": "anytime", "rule_holdout": 0.5}
+    chosen = {"mode": "suggest", "rule_trial_policy": "anytime", "rule_holdout": 0.5, "replay_policy": "paired"}
+    assert tomllib.loads(text) == chosen
     assert all(f"{name} = " in text for name in HarnessConfig.model_fields)
     assert "*" in (bare.folder / ".ruleproof" / ".gitignore").read_text(encoding="utf-8").split()
 

@@ -24,7 +24,7 @@ EFFECTS_SHOWN = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 class Outlook:
     """Sessions still needed at one level: half of such trials are decided by `median`, four in five by `likely`.
 
-    None: out of reach. `case` says what the level stands for.
+    None: out of reach. `case` says what the level stands for, `seen` how many sessions count already.
     """
 
     case: str
@@ -32,6 +32,11 @@ class Outlook:
     level: float
     median: int | None
     likely: int | None
+    seen: int = 0
+
+    def exceeds(self, most: int) -> bool:
+        """Whether a figure lies beyond the limit of `most` sessions in all."""
+        return any(more is None or self.seen + more > most for more in (self.median, self.likely))
 
 
 def outlook(book: Rulebook, effect: float, *, rate: float | None, holdout: float, alpha: float) -> tuple[Outlook, ...]:
@@ -68,4 +73,4 @@ def running(workspace: Workspace, rule: Rule, trial: TrialState, effect: float, 
     found = forecast_sessions(
         effect, level=level, spread=stream.baseline.spread, holdout=trial.holdout, capital=capital
     )
-    return Outlook(f"after {len(seen)} sessions", effect, level, found.median, found.likely)
+    return Outlook(f"after {len(seen)} sessions", effect, level, found.median, found.likely, len(seen))

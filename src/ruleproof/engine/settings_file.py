@@ -38,6 +38,12 @@ HOLDOUT = (
     "One half decides soonest. A rule on trial is missing from that share of the sessions until it is decided; a "
     "promoted rule is withheld from nobody, unless rule_holdout_active says so."
 )
+REPLAYS = (
+    "This counts once a replay function is wired, and then before the trial on live sessions. paired runs every case "
+    "with the rule and without it, and promotes few useless rules; it takes twice replay_repeats replays of a case.\n"
+    "seed, the default without this file, runs a case once, against the scores of the day it failed: where scores are "
+    'noisy it promotes most rules without any effect. For that gate set replay_policy = "seed".'
+)
 _BOUNDS = (("ge", "at least {}"), ("gt", "above {}"), ("le", "at most {}"), ("lt", "below {}"))
 _KINDS: Mapping[object, str] = {bool: "true or false", int: "whole number", float: "number"}
 

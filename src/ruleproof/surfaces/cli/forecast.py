@@ -73,18 +73,31 @@ def _new(book: Rulebook, config: object, effect: float | None, rate: float | Non
         "holdout": share,
         "rate": rate,
         "alpha": config.rule_trial_alpha,
+        "most_sessions": config.rule_trial_most_sessions,
         "forecasts": [asdict(row) for row in found],
     }
     head = f"{share:.0%} of the sessions withheld; " + (
         f"pass rate {rate:g} without the rule." if rate is not None else "standard deviation 0.5 within tasks."
     )
-    return Reply(data, f"{paragraph(head)}\n\n{_table(found)}\n\n{paragraph(_MEANING)}")
+    return Reply(data, f"{paragraph(head)}\n\n{_table(found)}\n\n{_meaning(found, config.rule_trial_most_sessions)}")
 
 
 _MEANING = (
     "Half of such trials are decided by the first number of sessions, four in five by the second; a dash: not within a "
     "million. The levels share one error budget over all rules that were ever on trial."
 )
+
+
+def _meaning(found: list[Outlook], most: int) -> str:
+    beyond = f" {_beyond('such a trial', most)}" if any(row.exceeds(most) for row in found) else ""
+    return paragraph(_MEANING + beyond)
+
+
+def _beyond(what: str, most: int) -> str:
+    return (
+        f"Where that is above the limit of {most:,} sessions in all, the limit ends {what} as inconclusive first; "
+        "raise rule_trial_most_sessions."
+    )
 
 
 def _table(found: list[Outlook]) -> str:
@@ -96,11 +109,17 @@ def _running(harness: Harness, rule_id: str, effect: float | None) -> Reply:
     from ruleproof.engine.outlook import running
 
     rule, trial = harness.rules.get(rule_id), harness.rules.trial(rule_id)
-    seen = len(trial.observed)
+    seen, most = len(trial.observed), harness.config.rule_trial_most_sessions
     if effect is not None:
         found = running(harness.workspace, rule, trial, effect, harness.config.rule_trial_alpha)
-        data = {"rule_id": rule.id, "status": rule.status, "sessions": seen, "forecasts": [asdict(found)]}
-        return Reply(data, f"{_table([found])}\n\n{paragraph(_MEANING)}")
+        data = {
+            "rule_id": rule.id,
+            "status": rule.status,
+            "sessions": seen,
+            "most_sessions": most,
+            "forecasts": [asdict(found)],
+        }
+        return Reply(data, f"{_table([found])}\n\n{_meaning([found], most)}")
     evidence = harness.rules.evidence(rule_id)
     needed = evidence.get("units_needed")
     if rule.status == "candidate" and trial.policy == "fixed":
@@ -111,6 +130,7 @@ def _running(harness: Harness, rule_id: str, effect: float | None) -> Reply:
         "policy": trial.policy,
         "sessions": seen,
         "more": needed if rule.status == "candidate" else 0,
+        "most_sessions": most,
         "effect": evidence.get("effect"),
         "evidence": dict(evidence),
     }
@@ -120,7 +140,8 @@ def _running(harness: Harness, rule_id: str, effect: float | None) -> Reply:
         ("still needed", _still(rule.status == "candidate", needed)),
         ("evidence", harness.evidence.line(rule) or None),
     ]
-    return Reply(data, facts(shown))
+    beyond = rule.status == "candidate" and trial.policy != "fixed" and isinstance(needed, int) and seen + needed > most
+    return Reply(data, facts(shown) + (f"\n\n{paragraph(_beyond('the trial', most))}" if beyond else ""))
 
 
 def _still(candidate: bool, needed: object) -> str:

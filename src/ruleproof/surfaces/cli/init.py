@@ -102,10 +102,10 @@ def _mode(text: str) -> Mode:
 
 def _write_settings(file: Path, mode: Mode) -> None:
     from ruleproof.edge import fs
-    from ruleproof.engine.settings_file import HOLDOUT, MODES, POLICIES, settings_text
+    from ruleproof.engine.settings_file import HOLDOUT, MODES, POLICIES, REPLAYS, settings_text
 
-    chosen = {"mode": mode, "rule_trial_policy": "anytime", "rule_holdout": 0.5}
-    why = {"mode": MODES, "rule_trial_policy": POLICIES, "rule_holdout": HOLDOUT}
+    chosen = {"mode": mode, "rule_trial_policy": "anytime", "rule_holdout": 0.5, "replay_policy": "paired"}
+    why = {"mode": MODES, "rule_trial_policy": POLICIES, "rule_holdout": HOLDOUT, "replay_policy": REPLAYS}
     fs.write_atomic(file, settings_text(chosen, why).encode())
 
 

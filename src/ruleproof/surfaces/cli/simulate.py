@@ -55,14 +55,21 @@ def simulate(
     pass rate. Effect 0 is a useless rule: whatever is promoted there is a mistake.
     """
     from ruleproof.config import HarnessConfig
+    from ruleproof.errors import Refused
 
     if (base_rate is None) == (outcomes is None):
         raise typer.BadParameter("give one of --base-rate and --outcomes", param_hint="--base-rate")
     drawn, problems = _outcomes(base_rate, outcomes)
+    for one in effect or ():
+        if not _possible(drawn.mean, one):
+            raise Refused(
+                f"An effect of {one:g} on a mean outcome of {drawn.mean:.3g} cannot be.",
+                hint="Both means must lie in 0 to 1.",
+            )
     config = HarnessConfig.load()
     specs = [
         spec
-        for one in effect or EFFECTS
+        for one in effect or [one for one in EFFECTS if _possible(drawn.mean, one)]
         for spec in _specs(config, drawn, one, horizon, number, by_task=bool(outcomes))
     ]
     tallies = _run(out, specs, repeats, seed, jobs)
@@ -77,6 +84,10 @@ def simulate(
         "problems": [as_value(problem) for problem in problems],
     }
     return Reply(data, _text(rows, drawn.mean, repeats, horizon), notes=tuple(str(problem) for problem in problems[:5]))
+
+
+def _possible(mean: float, effect: float) -> bool:
+    return -1e-9 <= mean + effect <= 1.0 + 1e-9
 
 
 def _outcomes(base_rate: float | None, file: Path | None) -> tuple[Outcomes, tuple[Problem, ...]]:
