@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("dulwich")
 
 from tests.conformance.person import TEXT, Person
-from tests.edge.machines import NOW, Machine, in_pool
+from tests.edge.machines import NOW, Machine, in_pool, push
 
 from ruleproof.codec.shards import entry_of, shards
 from ruleproof.config import HarnessConfig
@@ -180,4 +180,34 @@ def test_g9_linking_to_another_pool_says_what_becomes_of_what_waits(person: Pers
     person.ok("pool", "sync")
     assert len([path for path in in_pool(Remote(str(second))) if path.startswith("rules/")]) == 1
     assert "Until now" not in person.ok("pool", "link", str(second)).err
+    assert person.standing() == {rule: "proposed"}
+
+
+def test_g9_a_planted_file_is_an_error_of_sync_and_doctor_and_only_a_person_takes_own_files_back(
+    person: Person, tmp_path: Path
+) -> None:
+    pool = tmp_path / "team.git"
+    person.ok("pool", "link", str(pool), "--create")
+    rule = person.propose()
+    person.ok("pool", "sync")
+    path = str(person.rows()[rule]["path"])
+    folder = path.rpartition("/")[0]
+    data = in_pool(Remote(str(pool)))[path]
+    push(Remote(str(pool)), {f"{folder}/9999-security-planted.md": data})
+    for verb in (("pool", "sync"), ("doctor",)):
+        done = person(*verb)
+        assert (done.code, "[planted-file]" in done.out, "9999" in done.out) == (1, True, True)
+    assert person.standing() == {rule: "proposed"}
+    push(Remote(str(pool)), {f"{folder}/9999-security-planted.md": None})
+    person.ok("pool", "sync")
+    assert len([name for name in in_pool(Remote(str(pool))) if name.startswith("rules/")]) == 1
+
+    (record,) = (person.base / "written").iterdir()
+    record.unlink()
+    assert person("pool", "sync").code == 1 and person.rows() == {}
+    assert person("pool", "accept", folder).code == 1, "no terminal, no person"
+    assert person("pool", "accept", folder, stdin="n\n", tty=True).code == 1 and person.rows() == {}
+    taken = person("pool", "accept", folder, stdin="y\n", tty=True)
+    assert taken.code == 0 and path.rpartition("/")[2] in taken.err.replace("\n", "")
+    person.ok("pool", "sync")
     assert person.standing() == {rule: "proposed"}

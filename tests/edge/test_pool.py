@@ -444,8 +444,11 @@ def test_facts_under_our_name_are_named_and_replaced_before_we_published_any_and
     b.approve(rule)
     assert codes(b.sync()) == [] and in_pool(bare)[path] == b.facts
     shutil.rmtree(b.home / "state")
+    older = b.facts
     b.approve(rule, "revoked")
     assert codes(b.sync()) == [] and in_pool(bare)[path] == b.facts
+    push(bare, {path: older})
+    assert codes(b.sync()) == ["forged-facts"] and in_pool(bare)[path] == b.facts
 
 
 def test_two_machines_with_one_id_keep_both_rules_and_say_so(tmp_path: Path, bare: Remote) -> None:
