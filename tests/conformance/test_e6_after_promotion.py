@@ -114,6 +114,11 @@ def test_e6_a_watch_starts_in_a_round_records_what_fixes_its_arms_and_composing_
     version = harness.workspace.rulebook.version
     harness._rounds.run()
     assert harness.workspace.rulebook.version == version and kinds(root)[-1] == "rule_watch"
+    told = [event for event in records(root, "journal.jsonl") if event["type"].startswith("rule_")]
+    assert told[-1]["reason"] == "monitored: withheld from 30% of units"
+    assert told[-2]["reason"] == harness.rules.get(rule.id).reason == "anytime: It helps."
+    harness.rules.recheck(rule.id)
+    assert records(root, "journal.jsonl")[-1]["reason"] == "a person asked for it"
 
 
 def test_e6_a_promotion_is_watched_from_the_same_round_on(open_harness: Open, root: Path) -> None:

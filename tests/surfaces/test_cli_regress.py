@@ -70,6 +70,26 @@ def test_nothing_replayed_is_5_and_never_0(shop: Cli, options: tuple[str, ...]) 
     assert shop("regress", *options, "--json").json["ok"] is False
 
 
+def test_a_session_that_was_captured_already_is_not_said_to_be_kept_anew(cli: Cli) -> None:
+    cli.ok("report", "s1", "outcome=0.1")
+    given = ("evalset", "capture", "--from-session", "s1", "--prompt")
+    first, second = cli.json(*given, "one"), cli.json(*given, "other")
+    assert (first["created"], second["created"]) == (True, False) and first["case"] == second["case"]
+    said = " ".join(cli.ok(*given, "other").out.split())
+    assert "was there already, unchanged. What you gave now is not kept" in said and "kept as a" not in said
+    assert cli.json("evalset", "show", first["case"]["id"])["case"]["replay_input"] == "one"
+
+
+def test_a_run_that_skipped_cases_warns_and_keeps_its_exit_code(shop: Cli) -> None:
+    assert "warning" not in shop.json("regress", "--replay", "shop_replays:same")
+    shop.ok("evalset", "capture", "--session", "s-bare", "outcome=0.2")
+    shop.ok("evalset", "capture", "--session", "s-bare2", "outcome=0.2")
+    found = shop("regress", "--replay", "shop_replays:same")
+    said = "Warning: 2 of 4 cases were skipped, so nothing is claimed about them; 2 were compared."
+    assert found.code == 0 and said in found.err
+    assert shop.json("regress", "--replay", "shop_replays:same")["warning"] == said.removeprefix("Warning: ")
+
+
 def test_an_empty_eval_set_is_5(cli: Cli) -> None:
     found = cli("regress")
     assert found.code == 5 and "evalset capture" in found.out

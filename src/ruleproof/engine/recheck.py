@@ -31,6 +31,7 @@ from ruleproof.errors import Conflict, Refused
 log = logging.getLogger("ruleproof")
 NAME = "recheck"
 BY_HAND = "a person asked for it"
+NOTED = "rule_update", "the fingerprint of model and prompt was noted"
 _OUTCOMES: Mapping[str, Outcome] = {"open": "pending", "kept": "keep", "retired": "retire"}
 
 
@@ -167,7 +168,10 @@ class Rechecks:
                     trial = self._noted(rule.trial)
                     watch = self._watch(plan, rule, None) if trial.comparison is None else None
                     trial = replace(trial, watch=watch or trial.watch)
-                    plan.rule(replace(rule, trial=trial), "rule_watch" if watch else "rule_update")
+                    kind, why = (
+                        ("rule_watch", f"monitored: withheld from {watch.holdout:.0%} of units") if watch else NOTED
+                    )
+                    plan.rule(replace(rule, trial=trial), kind, reason=why)
 
     def _step(self, rule: Rule) -> str:
         """What the settings ask for this rule: a recheck, a note or a watch; empty where it is as they want it."""
@@ -216,7 +220,7 @@ class Rechecks:
         opened = Comparison(plan.at, key, rule.digest, self.settings.holdout, count, why)
         trial = replace(self._noted(trial), recheck=opened, watch=None)
         more = {"evidence": dict(evidence)} if evidence else {}
-        return plan.rule(replace(rule, trial=trial), "rule_recheck", why=why, recheck=count, **more)
+        return plan.rule(replace(rule, trial=trial), "rule_recheck", reason=why, why=why, recheck=count, **more)
 
     # --- looking and ending ------------------------------------------------------------------------------------------
 

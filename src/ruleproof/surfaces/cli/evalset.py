@@ -102,6 +102,7 @@ def capture(
         raise typer.BadParameter("its scores are recorded; give none", param_hint="METRIC=VALUE")
     replay_input = _input(input_, prompt)
     with opened() as harness:
+        before = {case.id for case in harness.evalset.listed()}
         if from_session is not None:
             case = harness.evalset.capture_session(from_session, kind, replay_input=replay_input, notes=note)
         else:
@@ -115,8 +116,12 @@ def capture(
                 replay_input=replay_input,
                 notes=note,
             )
+    created = case.id not in before
+    said = f"{case.id} is kept as a {case.kind}." if created else f"{case.id} was there already, unchanged."
+    if not created and (replay_input is not None or note):
+        said += " What you gave now is not kept; remove the case first to capture it anew."
     missing = "" if case.replayable else " It has no input yet, so it cannot be replayed: `ruleproof evalset attach`."
-    return Reply({"case": value_of(case)}, paragraph(f"{case.id} is kept as a {case.kind}.{missing}"))
+    return Reply({"case": value_of(case), "created": created}, paragraph(said + missing))
 
 
 @verb("ruleproof evalset attach c-8d015cefd6 --input turn.json")

@@ -80,7 +80,10 @@ def regress(
             one.close()
     if junit_ is not None:
         write_atomic(junit_, junit(found))
-    return Reply(found.as_json(), _text(found, wired), _code(found))
+    warning, data = _warning(found), found.as_json()
+    if not warning:
+        return Reply(data, _text(found, wired), _code(found))
+    return Reply({**data, "warning": warning}, _text(found, wired), _code(found), notes=(f"Warning: {warning}",))
 
 
 def _loaded(name: str, option: str) -> Callable[..., Any]:
@@ -90,6 +93,17 @@ def _loaded(name: str, option: str) -> Callable[..., Any]:
         return load_function(name)
     except RuleproofError as error:
         raise typer.BadParameter(str(error), param_hint=option) from None
+
+
+def _warning(found: RegressionReport) -> str:
+    """What a run that compared some cases and skipped others does not say; empty where nothing was skipped."""
+    skipped = found.count("skipped")
+    if not skipped or not found.replayed:
+        return ""
+    return (
+        f"{skipped} of {len(found.results)} cases were skipped, so nothing is claimed about them; "
+        f"{found.replayed} were compared."
+    )
 
 
 def _code(found: RegressionReport) -> Exit:
