@@ -171,3 +171,26 @@ def test_trial_and_show_carry_the_evidence(cli: Cli) -> None:
     text = cli.ok("trial", rule).out
     assert "shown against withheld" in text.replace("\n", " ") and "Evidence: " in text
     assert "evidence" in cli.ok("rules", "show", rule).out
+
+
+def test_an_anytime_trial_says_what_is_known_of_its_length_and_nothing_of_the_fixed_gate(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = cli.add("One.", "--metric", "outcome")
+    fresh = " ".join(cli.ok("trial", rule).out.split())
+    unknown = (
+        "0 sessions; how many more a verdict takes is not known yet; at 2,000 at the latest it ends as inconclusive"
+    )
+    assert unknown in fresh and "2000" not in fresh
+    for number in range(16):
+        shown = rule in cli.json("context", "--session", f"s{number}")["rules"]
+        cli.ok("report", f"s{number}", f"outcome={float(shown or number % 5 == 0)}")
+    seen = " ".join(cli.ok("rules", "status", rule).out.split())
+    more = cli.json("trial", rule)["figures"]["units_needed"]
+    assert more and f"16 sessions; about {more:,} more at the effect seen so far; at 2,000 at the latest" in seen
+    alone = cli.ok("trial").out
+    assert "biased high" not in " ".join((fresh + seen + alone).split()) and "16/" not in alone
+    assert cli.json("trial", rule)["baseline"]["bias"] == ""
+    monkeypatch.setenv("HARNESS_RULE_TRIAL_POLICY", "fixed")
+    cli.add("Two.", "--metric", "outcome")
+    assert "biased high" in " ".join(cli.ok("trial").out.split())

@@ -265,7 +265,27 @@ def test_a_trial_runs_to_its_verdict_from_a_shell(cli: Cli, monkeypatch: pytest.
     assert "biased high" in found["baseline"]["bias"]
     text = " ".join(cli.ok("trial", rule_id).out.split())
     assert "promoted" in text and "never-saw-it" in text and "biased high" in text and "Evidence" in text
+    assert "show these figures or better ones with a chance of" in text
+    assert "the gate is worth, whatever the figures that pass it: " in text
     assert cli.ok("trial").out == "No trial runs.\n"
+
+
+def test_a_long_trial_shows_the_newest_sessions_and_counts_the_rest(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARNESS_RULE_TRIAL_POLICY", "fixed")
+    monkeypatch.setenv("HARNESS_RULE_TRIAL_MIN_SESSIONS", "50")
+    rule_id = cli.add("Ask before you book.", "--metric", "outcome")
+    for number in range(23):
+        cli.ok("context", "--session", f"in-{number}")
+        cli.ok("report", f"in-{number}", "outcome=1")
+        cli.ok("report", f"out-{number}", "outcome=1")
+    for command in (("trial", rule_id), ("rules", "status", rule_id)):
+        text = cli.ok(*command).out
+        assert text.count("and 3 more, older; --json has all") == 2
+        words = text.split()
+        for kind in ("in", "out"):
+            assert [f"{kind}-{n}" for n in range(23) if f"{kind}-{n}" in words] == [f"{kind}-{n}" for n in range(3, 23)]
+    found = cli.json("trial", rule_id)
+    assert len(found["observed"]) == len(found["uncounted"]) == 23
 
 
 def test_status_names_the_sessions_that_a_trial_did_not_count(cli: Cli) -> None:

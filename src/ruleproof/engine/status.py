@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ruleproof.codec.sessionlog import seconds_of
 from ruleproof.core.breaker import release
 from ruleproof.core.rule import Rule
-from ruleproof.core.trial import Baseline, TrialState
+from ruleproof.core.trial import Baseline, Policy, TrialState
 from ruleproof.engine.compose import Composer
 from ruleproof.engine.evidence import Evidence
 from ruleproof.engine.workspace import Workspace
@@ -27,6 +27,7 @@ class Standing:
     breached: int
     baseline: Baseline
     uncounted: Mapping[str, tuple[str, ...]]
+    policy: Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,4 +124,5 @@ def standing(rule: Rule, trial: TrialState, needed: int) -> Standing:
         breached=len(trial.breached),
         baseline=trial.baseline,
         uncounted={why: tuple(found) for why, found in sorted(uncounted.items())},
+        policy=trial.policy,
     )

@@ -22,7 +22,7 @@ def evidence_note(trial: TrialState) -> str:
         return f"{figures} There is no usable baseline: a rule without any effect may look the same. Evidence: none."
     chance = _no_worse(hit, seen, baseline.breached, baseline.sessions)
     return (
-        f"{figures} A rule without any effect would look this good or better with a chance of {chance:.2f} "
+        f"{figures} A rule without any effect would show these figures or better ones with a chance of {chance:.2f} "
         f"(baseline {baseline.breached} of {baseline.sessions} sessions, biased high). "
         f"Evidence: {grade_of_chance(chance)}."
     )

@@ -92,13 +92,13 @@ def _since(found: Status) -> str:
 
 
 def trials_table(trials: tuple[Standing, ...]) -> str:
-    """The running trials, one a line."""
+    """The running trials, one a line. An anytime trial has no fixed length, and no baseline decides it."""
     rows = [
         (
             trial.rule_id,
-            f"{trial.observed}/{trial.needed}",
+            f"{trial.observed}/{trial.needed}" if trial.policy == "fixed" else f"{trial.observed:,}",
             trial.breached,
-            trial.baseline.rate,
+            trial.baseline.rate if trial.policy == "fixed" else None,
             sum(map(len, trial.uncounted.values())),
             trial.rule,
         )

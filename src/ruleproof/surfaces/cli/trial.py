@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,12 +22,15 @@ BIAS = (
     "lenient about promotion."
 )
 
+NEWEST = 20
+"""Sessions that a table of one trial shows."""
+
 
 @verb("ruleproof trial", "ruleproof trial r-9772c134b8")
 def trial(
     rule: Annotated[str | None, typer.Argument(metavar="ID", help="One rule; without it every running trial.")] = None,
 ) -> Reply:
-    """Show running trials, or one, session by session.
+    """Show running trials, or one, session by session (the newest; --json has all).
 
     Without an id also the active rules that are monitored or rechecked. With one: which sessions counted, how they saw
     the rule, which did not count and why, the baseline and its bias, how many sessions are still needed, what the
@@ -51,7 +54,8 @@ def running() -> Reply:
         later = [rules.after(rule.id) for rule in harness.workspace.rulebook.checked()]
     later = [one for one in later if one.kind != "none"]
     data = {"trials": [asdict(one) for one in found], "after_promotion": [one.as_json() for one in later]}
-    parts = [trials_table(found), uncounted_lines(found), paragraph(BIAS)] if found else ["No trial runs."]
+    bias = paragraph(BIAS) if any(one.policy == "fixed" for one in found) else ""
+    parts = [trials_table(found), uncounted_lines(found), bias] if found else ["No trial runs."]
     parts += [paragraph(f"{one.rule_id} (active): {one.line}") for one in later]
     return Reply(data, "\n\n".join(part for part in parts if part))
 
@@ -63,7 +67,7 @@ def one(rule_id: str) -> Reply:
     with opened() as harness:
         rule, state = harness.rules.get(ids.rule_id(rule_id)), harness.rules.trial(rule_id)
         needed, found = harness.rules.sessions_needed(rule_id), harness.rules.evidence(rule_id)
-        after = harness.rules.after(rule_id)
+        after, most = harness.rules.after(rule_id), harness.config.rule_trial_most_sessions
     note = _note(state, found)
     data = {
         "rule_id": rule.id,
@@ -75,7 +79,7 @@ def one(rule_id: str) -> Reply:
             "rate": state.baseline.rate,
             "breached": state.baseline.breached,
             "sessions": state.baseline.sessions,
-            "bias": BIAS,
+            "bias": BIAS if state.policy == "fixed" else "",
         },
         "rate": state.rate,
         "sessions_observed": len(state.observed),
@@ -96,7 +100,8 @@ def one(rule_id: str) -> Reply:
         "figures": dict(found),
         "after_promotion": after.as_json(),
     }
-    parts = [_text(rule, state, needed, note, _effects(found))]
+    seen = _seen(rule, state, needed) if state.policy == "fixed" else _seen_anytime(rule, state, found, most)
+    parts = [_text(rule, state, seen, note, _effects(found))]
     if rule.status == "active" or after.last:
         parts += [part for part in (paragraph(f"Since then: {after.line}."), _effects(after.evidence)) if part]
     return Reply(data, "\n\n".join(parts))
@@ -108,7 +113,7 @@ def _note(state: TrialState, found: Mapping[str, object]) -> str:
     from ruleproof.toolset.standing import evidence_note
 
     if state.policy == "fixed" and found.get("policy") != "paired":
-        said = f" What the gate is worth: {summary(found)}." if found else ""
+        said = f" What the gate is worth, whatever the figures that pass it: {summary(found)}." if found else ""
         return evidence_note(state) + said
     return f"Evidence: {summary(found) or 'none: nothing was counted that can be compared'}."
 
@@ -130,15 +135,37 @@ def _effects(found: Mapping[str, object]) -> str:
     return table(("what", "kind", "shown", "withheld", "difference"), lines) if lines else ""
 
 
-def _text(rule: Rule, state: TrialState, needed: int, note: str, effects: str) -> str:
+def _seen(rule: Rule, state: TrialState, needed: int) -> str:
     left = max(0, needed - len(state.observed))
     more = (
-        f"{left} more until the verdict"
+        f"; {left} more until the verdict"
         if left and rule.status == "candidate"
-        else "enough for a verdict"
+        else "; enough for a verdict"
         if not left
         else ""
     )
+    return f"{len(state.observed)} of {needed} sessions{more}"
+
+
+def _seen_anytime(rule: Rule, state: TrialState, found: Mapping[str, object], most: int) -> str:
+    """What is known of the end of a trial that has no fixed length: a forecast, where there is one, and the limit."""
+    said, needed = f"{len(state.observed):,} sessions", found.get("units_needed")
+    if rule.status != "candidate":
+        return said
+    more = (
+        f"about {needed:,} more at the effect seen so far"
+        if isinstance(needed, int)
+        else "how many more a verdict takes is not known yet"
+    )
+    return f"{said}; {more}; at {most:,} at the latest it ends as inconclusive"
+
+
+def _newest(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    older = len(rows) - NEWEST
+    return table(heads, rows[-NEWEST:]) + (f"\nand {older:,} more, older; --json has all" if older > 0 else "")
+
+
+def _text(rule: Rule, state: TrialState, seen: str, note: str, effects: str) -> str:
     parts = [
         facts(
             [
@@ -147,7 +174,7 @@ def _text(rule: Rule, state: TrialState, needed: int, note: str, effects: str) -
                 ("metric", rule.metric or "any"),
                 ("policy", _policy(state)),
                 ("baseline", _baseline(state.baseline) if state.policy == "fixed" else None),
-                ("seen", f"{len(state.observed)} of {needed} sessions" + (f"; {more}" if more else "")),
+                ("seen", seen),
                 (
                     "alerted",
                     f"{len(state.breached)} of {len(state.observed)} (rate {state.rate:.2f})"
@@ -162,9 +189,9 @@ def _text(rule: Rule, state: TrialState, needed: int, note: str, effects: str) -
     if state.observed:
         hit = set(state.breached)
         rows = [(s, state.exposures.get(s, "not recorded"), "yes" if s in hit else "no") for s in state.observed]
-        parts.append(table(("session that counts", "saw the rule", "alerted"), rows))
+        parts.append(_newest(("session that counts", "saw the rule", "alerted"), rows))
     if state.uncounted:
-        parts.append(table(("session that does not count", "why"), list(state.uncounted.items())))
+        parts.append(_newest(("session that does not count", "why"), list(state.uncounted.items())))
     parts += [part for part in (effects, paragraph(note)) if part]
     return "\n\n".join([*parts, paragraph(BIAS)] if state.policy == "fixed" else parts)
 
