@@ -445,6 +445,24 @@ def test_a_change_within_one_tick_of_the_time_stamp_is_seen(root: Path) -> None:
     assert len(box.pending()) == 2
 
 
+@pytest.mark.parametrize(("part_of_a_second", "listings"), [(0, 3), (1_000_000, 2)])
+def test_a_listing_is_trusted_soon_where_the_clock_is_fine_and_late_where_it_may_be_coarse(
+    root: Path, monkeypatch: pytest.MonkeyPatch, part_of_a_second: int, listings: int
+) -> None:
+    clock = Clock()
+    box = MailboxDir(root, monotonic=clock)
+    box.post(notice(1))
+    for folder in ("pending", "processed"):
+        (root / folder).mkdir(exist_ok=True)
+        os.utime(root / folder, ns=(10**18, 10**18 + part_of_a_second))
+    listed: list[Path] = []
+    original = fs.listdir
+    monkeypatch.setattr(fs, "listdir", lambda path: (listed.append(path), original(path))[1])
+    for clock.now in (1.0, 1.2, 1.4):
+        assert box.pending() == [notice(1)]
+    assert len(listed) == listings
+
+
 def test_a_notice_that_was_rewritten_in_place_is_read_anew(box: MailboxDir, root: Path) -> None:
     box.post(notice(1))
     assert box.pending() == [notice(1)]

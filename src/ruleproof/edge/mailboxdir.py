@@ -23,8 +23,10 @@ from ruleproof.errors import Conflict, NotFound, StoreError
 
 Key = tuple[int, int, int]
 
-_SETTLE_S = 2.0
-"""As coarse as time stamps of folders get: two changes within it may look like one, so a younger listing is redone."""
+_SETTLE_S, _FINE_S = 2.0, 0.1
+"""As coarse as time stamps of folders get, and well above the tick of those that count parts of a second: two changes
+within it may look like one, so a younger listing is redone.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,12 +178,13 @@ class MailboxDir:
 
     def _look(self) -> _View:
         """The folders as they are: the last listing where their stamps did not change and it is old enough to trust."""
-        last, now = self._view, self._monotonic()
+        last = self._view
         try:
             self._refuse_links()
             stamp = (fs.stat_key(self._pending), fs.stat_key(self._processed))
+            now = self._monotonic()
             known = stamp == last.stamp and last.listed >= 0
-            if known and last.listed - last.first_seen >= _SETTLE_S:
+            if known and last.listed - last.first_seen >= _settles(stamp):
                 return last
             view = self._listed(stamp, last.first_seen if known else now, now)
         except OSError as error:
@@ -228,6 +231,12 @@ class MailboxDir:
             message = f"holds the notice {ids.shown(notice.id)}; the name of a file is its id"
             notice, problems = None, (Problem("bad-id", message, where),)
         return _File(key, None if notice is None else replace(notice, status="pending"), problems)
+
+
+def _settles(stamp: tuple[Key | None, Key | None]) -> float:
+    """Seconds after which a listing under this stamp is trusted. A whole second may come from a coarse clock."""
+    whole = any(key is not None and key[2] % 1_000_000_000 == 0 for key in stamp)
+    return _SETTLE_S if whole else _FINE_S
 
 
 def _name(notice_id: str) -> str:
