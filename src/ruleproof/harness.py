@@ -90,7 +90,9 @@ class Harness:
         if replay is not None:
             bounds = config.replay_timeout_s, config.eval_timeout_s, config.replay_concurrency
             self._replayer = Replayer(replay, evaluate, config.threshold, *bounds)
-            replays = ReplayValidator(self.workspace, self.composer, self._replayer, config.replays())
+            replays = ReplayValidator(
+                self.workspace, self.composer, self._replayer, config.replays(), self.evidence.anytime.e_help
+            )
             validators.insert(0, replays)
         self._rounds = Rounds(self.workspace, validators, self._rechecks, replay=replay is not None)
         self._evaluations = Evaluations(evaluate, self._evaluated, pace(config), ports.system.monotonic)

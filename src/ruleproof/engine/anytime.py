@@ -7,17 +7,18 @@ what is new, and is folded anew where the records are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 
 from ruleproof.core.evidence.anytime import AnytimePolicy, AnytimeState, AnytimeVerdict, Unit
+from ruleproof.core.evidence.stream import Arm
 from ruleproof.core.gate import Judgement
 from ruleproof.core.notice import in_family
 from ruleproof.core.rule import Rule
 from ruleproof.core.score import Report
 from ruleproof.core.trial import Told, TrialFold, TrialState, why_not
 from ruleproof.core.verdict import Outcome, Verdict
-from ruleproof.engine.errorbudget import level_of
+from ruleproof.engine.errorbudget import joint_level, level_of
 from ruleproof.engine.workspace import Workspace
 
 NAME = "anytime_trial"
@@ -47,8 +48,16 @@ class AnytimeTrial:
     name = NAME
 
     def __init__(
-        self, workspace: Workspace, *, alpha: float = 0.05, most_sessions: int = 2000, least_effect: float = 0.05
+        self,
+        workspace: Workspace,
+        *,
+        alpha: float = 0.05,
+        most_sessions: int = 2000,
+        least_effect: float = 0.05,
+        replayed: Callable[[Rule], float] = lambda rule: 1.0,
     ) -> None:
+        """`replayed(rule)`: the e-value that replays of the rule have shown so far; it counts together with ours."""
+        self._replayed = replayed
         self._workspace, self._alpha, self.most_sessions = workspace, alpha, most_sessions
         self._least = min(least_effect, 0.99)
         self._states: dict[str, tuple[TrialFold, int, AnytimeState]] = {}
@@ -66,8 +75,16 @@ class AnytimeTrial:
     def look(self, rule: Rule, trial: TrialState) -> AnytimeVerdict:
         """One look at a trial that can be recomputed; changes nothing."""
         with self._workspace.mutex:
-            level = level_of(self._workspace.rulebook, rule, self._alpha)
+            level = joint_level(level_of(self._workspace.rulebook, rule, self._alpha), self._replayed(rule))
             return self._state(rule, trial).verdict(level, rule.metric or "outcome")
+
+    def e_help(self, rule: Rule) -> float:
+        """What the sessions have shown so far, as an e-value; 1 where there is no trial that withholds."""
+        trial = rule.trial
+        if trial is None or not trial.randomised:
+            return 1.0
+        with self._workspace.mutex:
+            return self._state(rule, trial).e_help
 
     def _state(self, rule: Rule, trial: TrialState) -> AnytimeState:
         trials = self._workspace.refresh_trials()
@@ -77,15 +94,15 @@ class AnytimeTrial:
             done = 0
             state = AnytimeState(AnytimePolicy(trial.holdout, least_effect=self._least, most_units=self.most_sessions))
         for one in told[done:]:
-            state.add(unit_from(one, rule.metric, trial.block(one.unit)))
+            state.add(unit_from(one, rule.metric, trial.arm(one.unit), trial.block(one.unit)))
         self._states[rule.id] = trials, len(told), state
         return state
 
 
-def unit_from(told: Told, metric: str | None, block: str | None) -> Unit:
-    """One unit as the statistics take it: the target apart from the other metrics."""
+def unit_from(told: Told, metric: str | None, arm: Arm | None, block: str | None) -> Unit:
+    """One unit as the statistics take it: the target apart from the other metrics, the arm recomputed."""
     others = {name: value for name, value in told.metrics.items() if name != metric}
-    return Unit(told.unit, told.arm, told.value, told.task_id, block, others, told.costs)
+    return Unit(told.unit, arm or told.arm, told.value, told.task_id, block, others, told.costs)
 
 
 def evidence(found: AnytimeVerdict, trial: TrialState) -> dict[str, object]:

@@ -18,7 +18,7 @@ from typing import Protocol
 from ruleproof.codec import notices
 from ruleproof.codec.jsonl import decode_line
 from ruleproof.codec.reading import mapping, text
-from ruleproof.codec.records import attempt_from, exposure_from, record_from
+from ruleproof.codec.records import attempt_from, exposure_from, record_from, told_from
 from ruleproof.codec.sessionlog import session_record_from
 from ruleproof.core.diagnosis import Store, Told, rule_problems, text_problems, unfinished
 from ruleproof.core.ids import shown
@@ -174,6 +174,13 @@ def _trials(store: Store, records: Iterable[tuple[str, Mapping[str, object]]]) -
             if rule_id not in found and not store.knows(rule_id):
                 message = f"a trial of {shown(rule_id)}, and the store has no such rule"
                 found[rule_id] = Problem("orphan-trial", message, where, "warning", "It has no effect.")
+        for told in told_from(value):
+            rule = store.book.get(told.rule_id)
+            arm = rule.trial.arm(told.unit) if rule is not None and rule.trial is not None else None
+            if arm not in (None, told.arm):
+                message = f"{shown(told.unit)} is {told.arm} here for {told.rule_id}, and its coin says {arm}"
+                hint = "It counts in the arm of its coin; somebody wrote to this file by hand."
+                found.setdefault(f"arm {told.rule_id}", Problem("other-arm", message, where, "warning", hint))
     return list(found.values())
 
 

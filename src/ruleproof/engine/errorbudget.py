@@ -38,6 +38,15 @@ def level_of(book: Rulebook, rule: Rule, alpha: float) -> float:
     return budget.level(number, promoted, alpha)
 
 
+def joint_level(level: float, other: float) -> float:
+    """The level for one e-value of a rule where `other` is the rule's e-value from evidence of another kind.
+
+    e >= 1 / (level other) is e other >= 1 / level: each is a fair bet given all that the other has seen, so their
+    product is one e-value and the rule pays once (ADR 6). In (0, 1).
+    """
+    return min(max(level * other, 1e-300), 0.999)
+
+
 class _Tried:
     """The rules ever put on trial: when each was born, in order, their highest number, how many were paid for."""
 

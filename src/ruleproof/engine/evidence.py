@@ -12,7 +12,7 @@ from ruleproof.core.evidence.summary import summary
 from ruleproof.core.rule import Rule
 from ruleproof.core.trial import TrialState
 from ruleproof.engine.anytime import AnytimeTrial, evidence
-from ruleproof.engine.replaytrial import standing
+from ruleproof.engine.replaytrial import e_help, standing
 from ruleproof.engine.workspace import Workspace
 
 
@@ -43,6 +43,7 @@ class Evidence:
             alpha=config.rule_trial_alpha,
             most_sessions=config.rule_trial_most_sessions,
             least_effect=margin,
+            replayed=lambda rule: e_help(workspace, rule, config.replays()),
         )
         sessions = config.rule_trial_min_sessions
         return cls(workspace, sessions=sessions, margin=margin, anytime=anytime, replays=config.replays())
@@ -58,7 +59,7 @@ class Evidence:
             return self._now(rule, self._workspace.trial_of(rule))
 
     def _now(self, rule: Rule, trial: TrialState) -> Mapping[str, object]:
-        replayed = standing(self._workspace, rule, self._replays)
+        replayed = standing(self._workspace, rule, self._replays, self.anytime.e_help(rule))
         if replayed:
             return replayed
         if trial.policy == "fixed":

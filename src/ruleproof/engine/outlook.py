@@ -67,7 +67,7 @@ def running(workspace: Workspace, rule: Rule, trial: TrialState, effect: float, 
     for told in workspace.refresh_trials().told(rule.id):
         if told.value is not None and told.unit not in seen:
             seen.add(told.unit)
-            stream.add(told.arm, told.task_id, told.value, trial.block(told.unit))
+            stream.add(trial.arm(told.unit) or told.arm, told.task_id, told.value, trial.block(told.unit))
     level = level_of(workspace.rulebook, rule, alpha) if effect > 0.0 else HARM
     capital = stream.bet.up if effect > 0.0 else stream.bet.down
     found = forecast_sessions(

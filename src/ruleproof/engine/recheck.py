@@ -281,7 +281,7 @@ class Rechecks:
             if state is None or fold is not trials:
                 done, state = 0, AnytimeState(policy)
             for one in told[done:]:
-                state.add(unit_from(one, rule.metric, None))
+                state.add(unit_from(one, rule.metric, running.arm(one.unit), None))
             self._states[running.name] = trials, len(told), state
             return state
 

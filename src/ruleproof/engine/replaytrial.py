@@ -6,7 +6,7 @@ trial decides. Otherwise its word stands, a pending one too. The context of a re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 
 from ruleproof.codec.records import attempt_to
@@ -19,7 +19,7 @@ from ruleproof.core.rule import Rule
 from ruleproof.core.trial import TrialState
 from ruleproof.core.verdict import Outcome, Verdict
 from ruleproof.engine.compose import Composer
-from ruleproof.engine.errorbudget import level_of
+from ruleproof.engine.errorbudget import joint_level, level_of
 from ruleproof.engine.replay import Job, Replayer
 from ruleproof.engine.workspace import Workspace
 
@@ -32,14 +32,24 @@ class ReplayValidator:
 
     name = NAME
 
-    def __init__(self, workspace: Workspace, composer: Composer, replayer: Replayer, policy: ReplayPolicy) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        composer: Composer,
+        replayer: Replayer,
+        policy: ReplayPolicy,
+        live: Callable[[Rule], float] = lambda rule: 1.0,
+    ) -> None:
+        """`live(rule)`: the e-value that its sessions have shown so far; it counts together with ours."""
+        self._live = live
         self._workspace, self._composer, self._replayer, self._policy = workspace, composer, replayer, policy
         self._evalset = workspace.ports.evalset
 
     async def judge(self, rule: Rule, trial: TrialState) -> Verdict | None:
         """The verdict of one round of replays; None where the forward trial is to decide."""
         failures, wins = select(rule, self._evalset.listed())
-        target = target_metric(rule, failures)
+        past = rounds_of(self._workspace, rule.id) if self._policy.paired else []
+        target = past[0].target if past else target_metric(rule, failures)  # chosen once, before any replay
         if not failures or target is None or trial.replay_attempts >= ATTEMPTS:
             return None
         contexts = self._composer.with_and_without(rule.id)
@@ -67,7 +77,7 @@ class ReplayValidator:
     ) -> Verdict:
         past = rounds_of(self._workspace, rule.id)
         state = _folded(past, target, self._policy)
-        level = level_of(self._workspace.rulebook, rule, self._policy.alpha)
+        level = joint_level(level_of(self._workspace.rulebook, rule, self._policy.alpha), self._live(rule))
         if state.pairs >= self._policy.max_pairs:
             return _verdict(rule.id, target, state.verdict(level), len(past))
         known = [session for one in past for session in one.sessions]
@@ -113,14 +123,25 @@ def rounds_of(workspace: Workspace, rule_id: str) -> list[Round]:
     return [one for one in map(round_from, records) if one is not None]
 
 
-def standing(workspace: Workspace, rule: Rule, policy: ReplayPolicy) -> dict[str, object]:
-    """What the paired replays of a candidate have shown so far, as its verdict would say it; empty before the first."""
+def standing(workspace: Workspace, rule: Rule, policy: ReplayPolicy, live: float) -> dict[str, object]:
+    """What the paired replays of a candidate have shown so far, as its verdict would say it; empty before the first.
+
+    `live`: the e-value of its sessions.
+    """
     past = rounds_of(workspace, rule.id)
     if not past or not policy.paired:
         return {}
-    target = past[-1].target
+    target = past[0].target
     state = _folded(past, target, policy)
-    return _details(target, state.verdict(level_of(workspace.rulebook, rule, policy.alpha)), len(past))
+    return _details(
+        target, state.verdict(joint_level(level_of(workspace.rulebook, rule, policy.alpha), live)), len(past)
+    )
+
+
+def e_help(workspace: Workspace, rule: Rule, policy: ReplayPolicy) -> float:
+    """What the paired replays have shown so far, as an e-value; 1 before the first."""
+    past = rounds_of(workspace, rule.id)
+    return _folded(past, past[0].target, policy).e_help if past and policy.paired else 1.0
 
 
 def _folded(rounds: Sequence[Round], target: str, policy: ReplayPolicy) -> PairedState:

@@ -233,3 +233,83 @@ def test_promotion_starts_exactly_where_the_evidence_reaches_one_over_the_level(
     if state.e_help > 1.01:
         assert state.verdict(1.001 / state.e_help).outcome == "promote"
         assert state.verdict(0.999 / state.e_help).outcome != "promote"
+
+
+# --- scores that are missing because of what happened ---
+
+
+def lost(q: float, seed: int, count: int = 150) -> list[Unit]:
+    """A useless rule; of the sessions that saw it and failed, a share `q` ends without a score."""
+    chance, made = random.Random(1000 + seed), []
+    for unit in units(count, 0.42, 0.42, seed=seed):
+        gone = unit.arm == "shown" and unit.value == 0.0 and chance.random() < q
+        made.append(replace(unit, value=None) if gone else unit)
+    return made
+
+
+def ever(stream: list[Unit], level: float) -> str:
+    """The first verdict of a trial with a look after every third unit."""
+    state = AnytimeState(POLICY)
+    for place, unit in enumerate(stream, start=1):
+        state.add(unit)
+        outcome = state.verdict(level).outcome if place % 3 == 0 else "not_yet"
+        if outcome != "not_yet":
+            return outcome
+    return "not_yet"
+
+
+@pytest.mark.parametrize("q", [0.3, 1.0])
+def test_a_useless_rule_is_not_promoted_by_failures_that_end_without_a_score(q):
+    promoted = sum(ever(lost(q, seed), 0.05) == "promote" for seed in range(120))
+    assert promoted <= 11, "P(12 or more of 120 at 5 %) is 0.01"
+
+
+def test_scores_that_are_missing_evenly_do_not_stop_a_rule_that_helps():
+    chance = random.Random(1003)
+    stream = [replace(unit, value=None) if chance.random() < 0.1 else unit for unit in units(400, 0.8, 0.4, seed=3)]
+    assert ever(stream, 0.05) == "promote"
+
+
+def test_a_verdict_says_that_missing_scores_hold_a_promotion_up():
+    state = fold(lost(1.0, 1, 90), POLICY)
+    verdict = state.verdict(0.5)
+    assert verdict.e_help >= 2.0 and verdict.outcome == "not_yet" and verdict.units_needed is None
+    assert "not if all others" in " ".join(verdict.reasons) or "differ between the arms" in " ".join(verdict.reasons)
+
+
+def rescued(seed: int) -> list[Unit]:
+    """The rule rescues hard cases; `polish` is scored where the session passed, is lower on hard ones, and unmoved."""
+    chance, made = random.Random(1000 + seed), []
+    for unit in units(240, 1.0, 1.0, seed=seed):
+        hard = chance.random() < 0.6
+        passed = chance.random() < ((0.55 if unit.arm == "shown" else 0.05) if hard else 0.95)
+        polish = min(1.0, max(0.0, chance.gauss(0.6 if hard else 0.9, 0.15)))
+        made.append(replace(unit, value=float(passed), metrics={"polish": polish} if passed else {}))
+    return made
+
+
+def test_a_metric_that_only_passing_sessions_have_does_not_retire_a_rule_that_makes_more_of_them_pass():
+    outcomes = [ever(rescued(seed), 0.0045) for seed in range(40)]
+    assert outcomes.count("retire") <= 4 and outcomes.count("promote") >= 30
+
+
+def test_another_metric_that_falls_retires_the_rule_although_some_sessions_lack_it():
+    chance, stream = random.Random(1004), []
+    for unit in units(300, 0.5, 0.5, seed=4):
+        polite = float(chance.random() < (0.4 if unit.arm == "shown" else 0.9))
+        stream.append(replace(unit, metrics={} if chance.random() < 0.1 else {"polite": polite}))
+    assert ever(stream, 0.05) == "retire"
+
+
+def test_the_harm_level_is_shared_by_all_other_metrics():
+    """One of ten other metrics falls: alone it would retire the rule at 40, among ten it takes 400."""
+    chance, state, seen = random.Random(1005), AnytimeState(POLICY), set()
+    for unit in units(200, 0.5, 0.5, seed=5):
+        noise = {f"m{place}": float(chance.random() < 0.5) for place in range(9)}
+        falls = float(chance.random() < (0.35 if unit.arm == "shown" else 0.75))
+        state.add(replace(unit, metrics={"falls": falls, **noise}))
+        verdict = state.verdict(0.05)
+        e_down = next(row.e_down for row in verdict.rows if row.name == "falls")
+        seen.add((e_down >= 40.0) + (e_down >= 400.0))
+        assert ("falls" in verdict.harmed) == (e_down >= 400.0)
+    assert seen == {0, 1, 2}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ruleproof.core.evidence.caserounds import CaseRound, Replay
 from ruleproof.core.evidence.exact import mcnemar
 from ruleproof.core.evidence.paired import COPIES, UNEVEN, PairedPolicy, PairedState, decide_paired
+from ruleproof.core.evidence.permutation import BlockBet
 from ruleproof.errors import Refused
 
 POLICY = PairedPolicy()
@@ -222,20 +223,21 @@ def copied(moved: tuple[float, ...], repeats: int = 5, name: str = "c") -> list[
     [
         ((1.0, 0.2, 0.2), "not_yet", "none"),
         ((1.0,), "not_yet", "none"),
-        ((1.0, 1.0, 0.2), "promote", "none"),
+        ((1.0, 1.0, 0.2), "not_yet", "none"),
+        ((1.0, 1.0), "not_yet", "none"),
         ((1.0, 1.0, 1.0), "promote", "weak"),
         ((1.0,) * 5, "promote", "moderate"),
         ((1.0,) * 7, "promote", "strong"),
     ],
 )
-def test_copies_of_one_mended_failure_promote_nothing_and_a_grade_is_that_of_the_cases(moved, outcome, grade):
+def test_copies_of_few_mended_failures_promote_nothing_and_a_grade_is_that_of_the_cases(moved, outcome, grade):
     rounds = [case for _ in range(4) for case in copied(moved)]
     found = decide_paired(rounds, PairedPolicy(), 0.0045)
     assert (found.outcome, found.grade) == (outcome, grade), found
     assert (COPIES in found.suspected) is (outcome == "not_yet")
     assert found.e_help > 220.0, "the bets alone would not have waited"
     if outcome == "not_yet":
-        assert "two failures that the rule mends" in " ".join(found.reasons)
+        assert "three failures or more, and all of them mended" in " ".join(found.reasons)
 
 
 def test_repeats_that_differ_at_all_are_no_copies():
@@ -259,3 +261,35 @@ def test_a_useless_rule_that_jolts_a_steady_agent_is_rarely_promoted():
         ]
         promoted += decide_paired([*failures, *wins] * 2, PairedPolicy(), 0.0045).outcome == "promote"
     assert promoted <= 400 * 0.05
+
+
+@pytest.mark.parametrize("filled", [0.0, 1.0])
+def test_replays_without_a_score_cannot_be_what_promotes(filled):
+    """Treated replays that failed (or control replays that passed) are exactly those without a score."""
+    chance, promoted = random.Random(6), 0
+    for _ in range(120):
+        state = PairedState(PairedPolicy())
+        for place in range(12):
+            arms: list[list[Replay]] = [[], []]
+            for arm in (0, 1):
+                for _ in range(5):
+                    value = float(chance.random() < 0.6)
+                    hidden = value == filled and arm == (0 if filled == 0.0 else 1)
+                    arms[arm].append(Replay({"outcome": None if hidden else value}))
+            state.add(CaseRound(f"c{place}", "failure", tuple(arms[0]), tuple(arms[1])))
+            if state.verdict(0.05).outcome == "promote":
+                promoted += 1
+                break
+    assert promoted <= 11
+
+
+def test_a_third_of_the_capital_against_a_metric_is_spread_over_single_cases_idle_or_not():
+    state, alone = PairedState(PairedPolicy()), BlockBet(PairedPolicy().effects)
+    for _ in range(2):
+        fell = CaseRound("w", "win", (Replay({"m": 0.1}), Replay({"m": 0.2})), (Replay({"m": 0.8}), Replay({"m": 0.9})))
+        state.add(fell)
+        alone.add([0.1, 0.2], [0.8, 0.9])
+    e_down = alone.e_down
+    assert e_down > 2.0
+    row = next(row for row in state.verdict(0.05).rows if row.name == "m")
+    assert row.e_down == pytest.approx((2.0 * e_down + (e_down + 7.0) / 8.0) / 3.0)

@@ -61,7 +61,7 @@ def test_blocks_and_tasks_are_drawn_as_their_names_say():
 
 
 def test_paired_replays_of_a_clear_gain_are_promoted_early():
-    tally = simulate_pairs(PairsSpec(((0.0, 1.0), (0.0, 1.0), (1.0, 1.0)), horizon=40), 20, random.Random(5).random)
+    tally = simulate_pairs(PairsSpec(((0.0, 1.0),) * 4 + ((1.0, 1.0),) * 2, horizon=40), 20, random.Random(5).random)
     assert tally.promoted == 20
     assert (tally.quantile(0.5) or 99) < 20
 

@@ -2,8 +2,8 @@
 
 Units count once, in the order in which they are told, in the arm that the keyed coin gave them. Promotion is judged
 at a level that the error budget over all rules gives; harm at a level of its own, so that a harmful rule is never
-kept because many others were tried. A unit without a score is missing: it is compared between the arms, and never
-taken for a 0 or a 1.
+kept because many others were tried. A unit without a score is missing: it is compared between the arms, and a
+promotion must hold whether all of those had failed or all had passed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ruleproof.core.evidence.betting import EFFECTS
 from ruleproof.core.evidence.effects import EffectRow, cost_row, dropout_evidence, metric_row, price_sentences
 from ruleproof.core.evidence.forecast import forecast_sessions
 from ruleproof.core.evidence.grade import Grade, chance_of_evidence, grade_of_evidence
+from ruleproof.core.evidence.missing import survives
 from ruleproof.core.evidence.stream import Arm, ArmCount, CostStream, Stream
 from ruleproof.errors import Refused
 
@@ -102,7 +103,7 @@ class AnytimeVerdict:
 class AnytimeState:
     """The fold of a trial: `add` advances it by one unit at constant cost; `verdict` reads it and changes nothing."""
 
-    __slots__ = ("_costs", "_metrics", "_missing", "_policy", "_repeated", "_seen", "_target")
+    __slots__ = ("_costs", "_metrics", "_missing", "_policy", "_repeated", "_seen", "_target", "_units")
 
     def __init__(self, policy: AnytimePolicy) -> None:
         self._policy = policy
@@ -110,6 +111,7 @@ class AnytimeState:
         self._metrics: dict[str, Stream] = {}
         self._costs: dict[str, CostStream] = {}
         self._seen: dict[str, str] = {}
+        self._units: dict[str, Unit] = {}
         self._missing = {"shown": 0, "withheld": 0}
         self._repeated = 0
 
@@ -145,13 +147,16 @@ class AnytimeState:
             return False
         if value is None:
             self._seen[unit.unit_id] = arm
+            self._units[unit.unit_id] = unit
             self._missing[arm] += 1
             return True
         if not 0.0 <= value <= 1.0 or unit.metrics or unit.costs:
             _check(unit, value)
         if before is not None:
             self._missing[before] -= 1
+            del self._units[unit.unit_id]  # it stands where its value came
         self._seen[unit.unit_id] = _COUNTED
+        self._units[unit.unit_id] = unit
         task = unit.task_id if self._policy.pair_by_task else None
         self._target.add(arm, task, value, unit.block)
         for name, other in unit.metrics.items():
@@ -180,18 +185,20 @@ class AnytimeState:
         e_dropout = dropout_evidence(self._missing, policy.holdout)
         lost_evenly = e_dropout < 1.0 / policy.dropout_level
         interval = target.payoffs.interval(policy.coverage)
+        helps = self.e_help >= 1.0 / level and (target.payoffs.mean or 0.0) > 0.0
+        whole = not helps or not any(self._missing.values()) or self._survives(None, 1.0 / level)
         outcome: Outcome
         if harmed:
             outcome = "retire"
-        elif self.e_help >= 1.0 / level and (target.payoffs.mean or 0.0) > 0.0 and lost_evenly:
+        elif helps and lost_evenly and whole:
             outcome = "promote"
         elif self.counted >= policy.most_units or self._too_small(interval):
             outcome = "inconclusive"
         else:
             outcome = "not_yet"
         strongest = max((row.e_down for row in rows if row.name in harmed), default=self.e_help)
-        needed = self._needed(level) if outcome == "not_yet" and lost_evenly else None
-        reasons = self._reasons(outcome, level, harmed, interval, needed, lost_evenly)
+        needed = self._needed(level) if outcome == "not_yet" and lost_evenly and whole else None
+        reasons = self._reasons(outcome, level, harmed, interval, needed, lost_evenly, whole)
         return AnytimeVerdict(
             outcome=outcome,
             reasons=(*reasons, *price_sentences(rows, outcome == "promote")),
@@ -219,8 +226,26 @@ class AnytimeState:
         others = len(self._metrics)
         bar = (2.0 if others else 1.0) / self._policy.harm_level
         named = [metric] if self.e_harm >= bar else []
-        named += [name for name, stream in sorted(self._metrics.items()) if stream.bet.e_down >= bar * others]
+        for name, stream in sorted(self._metrics.items()):
+            lacking = self.counted - int(stream.sums["shown"][0] + stream.sums["withheld"][0])
+            if stream.bet.e_down >= bar * others and (not lacking or self._survives(name, bar * others)):
+                named.append(name)
         return tuple(named)
+
+    def _survives(self, name: str | None, bar: float) -> bool:
+        """Whether the help of the target (None), or the harm of another metric, holds whatever is missing."""
+        policy, target = self._policy, name is None
+        units = (
+            (
+                unit.arm,
+                unit.task_id if policy.pair_by_task else None,
+                unit.value if name is None else unit.metrics.get(name),
+                unit.block,
+            )
+            for unit in self._units.values()
+            if target or unit.value is not None
+        )
+        return survives(units, lambda: Stream(policy.holdout, policy.effects), bar, up=target)
 
     def _too_small(self, interval: tuple[float, float]) -> bool:
         least = self._policy.least_effect
@@ -250,6 +275,7 @@ class AnytimeState:
         interval: tuple[float, float],
         needed: int | None,
         lost_evenly: bool,
+        whole: bool,
     ) -> tuple[str, ...]:
         policy, low, high = self._policy, *interval
         said = []
@@ -263,18 +289,24 @@ class AnytimeState:
             said.append(f"{self.counted} units did not decide it: the effect lies between {low:+.3f} and {high:+.3f}.")
         elif not self.counted:
             said.append("Not yet: no unit has been counted.")
-        elif lost_evenly and (needed is None or self.counted + needed > policy.most_units):
+        elif lost_evenly and whole and (needed is None or self.counted + needed > policy.most_units):
             effect = self._target.payoffs.mean or 0.0
             said.append(
                 f"Not yet: at the effect seen, {effect:+.3f}, the limit of {policy.most_units} units comes first."
             )
-        elif lost_evenly:
+        elif lost_evenly and whole:
             said.append(f"Not yet: about {needed} more units at the effect seen.")
         if not lost_evenly:
             missing = self._missing
             said.append(
                 f"Units without a score differ between the arms ({missing['shown']} shown, {missing['withheld']} "
                 "withheld): what is left is no fair comparison, so it is not promoted."
+            )
+        elif not whole:
+            missing = self._missing
+            said.append(
+                f"It helps the units that have a score, but not if all others ({missing['shown']} shown, "
+                f"{missing['withheld']} withheld) had failed, or had passed: so it is not promoted."
             )
         return tuple(said)
 

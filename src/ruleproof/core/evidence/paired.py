@@ -5,7 +5,8 @@ candidates and an outage cancel. A drop counts as a regression when it is beyond
 between replays of one case. A round is judged whole; repeats that are run later are a new round.
 
 Where all replays of a failure agree within each arm, as at temperature 0, repeats are copies. Then a rule that merely
-jolts the agent can turn one captured failure for good, so one case is not enough, and the grade is that of the cases.
+jolts the agent can turn a captured failure for good, so at least three failures must rise, and all that can, and the
+grade is that of the cases.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ruleproof.core.evidence.effects import EffectRow, price_sentences
 from ruleproof.core.evidence.exact import sign_test
 from ruleproof.core.evidence.forecast import forecast_graded_pairs
 from ruleproof.core.evidence.grade import Grade, chance_of_evidence, grade_of_chance
+from ruleproof.core.evidence.missing import Arms, replays_survive
 from ruleproof.core.evidence.permutation import EFFECTS, BlockBet, log_most_evidence
 from ruleproof.errors import Refused
 
@@ -28,7 +30,9 @@ Outcome = Literal["promote", "retire", "inconclusive", "not_yet"]
 UNEVEN = "replays without a score, which differ between the arms"
 """Among `suspected` where what is left of the replays is no fair comparison."""
 COPIES = "repeats that are copies"
-"""Among `suspected` where no two failures moved and every repeat of a case gave the same in each arm."""
+"""Among `suspected` where every repeat of a case gave the same in each arm, and not three failures, and all, rose."""
+LACKING = "replays without a score, which could undo it"
+"""Among `suspected` where the help would be gone if all replays without a score had failed, or all had passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,7 @@ class PairedState:
         self._pairs: list[float] = []
         self._blocks: list[tuple[int, int]] = []
         self._failures: dict[str, tuple[list[float], list[float]]] = {}
+        self._arms: list[Arms] = []
         self._unusable = 0
 
     @property
@@ -167,6 +172,8 @@ class PairedState:
                 self._metrics.setdefault(name, _Metric(self._policy)).add(case, treated, control)
         treated, control = arms.get(self._target, ([], []))
         self._scored.add(scored(case.treated, treated), scored(case.control, control))
+        if case.kind == "failure":
+            self._arms.append((treated, len(case.treated), control, len(case.control)))
         if not treated or not control:
             self._unusable += 1
         elif case.kind == "failure":
@@ -181,26 +188,34 @@ class PairedState:
         for name in sorted({name for replay in replays for name in replay.costs}):
             self._costs.setdefault(name, CostRounds(self._policy.effects)).add(case, name)
 
-    def _harm(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """(what fell beyond its noise, what looks bad enough to hold a promotion up)."""
+    def _harm(self, level: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(what fell beyond its noise, what looks bad enough to hold a promotion at `level` up)."""
         harmed, suspected = _harm(self._metrics, self._policy, self._target)
         if max(self._scored.e_up, self._scored.e_down) >= 2.0 / self._policy.harm_level:
             suspected = (*suspected, UNEVEN)
         copied = self._copied()
-        if copied is not None and copied[0] < 2:
+        if copied is not None and (copied[0] < 3 or any(copied[1:])):
             suspected = (*suspected, COPIES)
+        lacking = any(len(one) < of_one or len(other) < of_other for one, of_one, other, of_other in self._arms)
+        bar = 1.0 / level
+        if lacking and self.e_help >= bar and not replays_survive(self._arms, self._policy.effects, bar):
+            suspected = (*suspected, LACKING)
         return harmed, suspected
 
-    def _copied(self) -> tuple[int, int] | None:
-        """(failures that rose, that fell) where every repeat is a copy in its arm; None where repeats differ."""
+    def _copied(self) -> tuple[int, int, int] | None:
+        """(failures that rose, that fell, that could rise and did not) where every repeat is a copy in its arm; None
+        where repeats differ.
+        """
         arms = self._failures.values()
         if not arms or any(len(arm) < 2 or min(arm) != max(arm) for pair in arms for arm in pair):
             return None
-        return sum(one[0] > other[0] for one, other in arms), sum(one[0] < other[0] for one, other in arms)
+        moved = [(one[0], other[0]) for one, other in arms]
+        rose, fell = sum(one > other for one, other in moved), sum(one < other for one, other in moved)
+        return rose, fell, sum(one == other < 1.0 for one, other in moved)
 
     def look(self, level: float) -> Outcome:
         """The outcome that `verdict` would give, and nothing else."""
-        harmed, suspected = self._harm()
+        harmed, suspected = self._harm(level)
         return _outcome(self._policy, level, self.e_help, self._pairs, harmed, suspected)[0]
 
     def verdict(self, level: float) -> PairedVerdict:
@@ -215,12 +230,12 @@ class PairedState:
             *(known.row(name, policy.coverage) for name, known in self._metrics.items()),
             *(cost.row(name) for name, cost in sorted(self._costs.items())),
         )
-        harmed, suspected = self._harm()
+        harmed, suspected = self._harm(level)
         outcome, exact_p = _outcome(policy, level, self.e_help, pairs, harmed, suspected)
         chance = _chance(policy, outcome, exact_p, self.e_help, [self._metrics[name].e_harm for name in harmed])
         copied = self._copied()
         if copied is not None and not harmed:
-            chance = max(chance, sign_test(*copied))
+            chance = max(chance, sign_test(*copied[:2]))
         needed = None
         if outcome == "not_yet":
             needed = max(0, policy.planned_pairs - len(pairs)) or _needed(self._help, self._payoffs.mean, level)
@@ -343,7 +358,7 @@ def _reasons(
     if not policy.planned_pairs and blocks and log_most_evidence(blocks) < log(1.0 / level) and outcome == "not_yet":
         said.append("No outcome of so few replays could have decided it: repeat the cases more often.")
     if COPIES in suspected and outcome != "retire":
-        said.append("Every repeat of a case gave the same, so it takes two failures that the rule mends.")
+        said.append("Every repeat of a case gave the same, so it takes three failures or more, and all of them mended.")
     uncertain = [one for one in suspected if one != COPIES]
     if uncertain and outcome != "retire":
         said.append(f"Promotion waits for more repeats, because of {', '.join(uncertain)}.")

@@ -1,0 +1,45 @@
+"""Whether what a comparison shows survives the values that it lacks: as if all of them had been 0, and as if all 1.
+
+A score that is missing because of what happened in the session is missing in one arm more than in the other, long
+before a test of the counts can tell. So nothing is decided in favour of a rule, and no other metric speaks against it,
+on the strength of who got a score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from ruleproof.core.evidence.permutation import BlockBet
+from ruleproof.core.evidence.stream import Arm, Stream
+
+Seen = tuple[Arm, str | None, float | None, str | None]
+"""One unit: arm, task, value (None = missing), block."""
+Arms = tuple[Sequence[float], int, Sequence[float], int]
+"""One case of one round: the values of an arm and how many replays it had, treated and then control."""
+FILLS = (0.0, 1.0)
+
+
+def survives(units: Iterable[Seen], stream: Callable[[], Stream], bar: float, *, up: bool) -> bool:
+    """Whether the e-value (`up`: of help, else of harm) is at least `bar` under both fillings."""
+    units = tuple(units)
+    for fill in FILLS:
+        filled = stream()
+        for arm, task, value, block in units:
+            filled.add(arm, task, fill if value is None else value, block)
+        if (filled.bet.e_up if up else filled.bet.e_down) < bar:
+            return False
+    return True
+
+
+def replays_survive(cases: Iterable[Arms], effects: tuple[float, ...], bar: float) -> bool:
+    """The same for the help that replays show."""
+    cases = tuple(cases)
+    for fill in FILLS:
+        bet = BlockBet(effects)
+        for treated, of_treated, control, of_control in cases:
+            bet.add(
+                [*treated, *[fill] * (of_treated - len(treated))], [*control, *[fill] * (of_control - len(control))]
+            )
+        if bet.e_up < bar:
+            return False
+    return True
