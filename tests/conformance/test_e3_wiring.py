@@ -14,6 +14,7 @@ import pytest
 from ruleproof.codec.records import exposure_to
 from ruleproof.core.evidence.assignment import assigned
 from ruleproof.engine.change_rule import apply_verdict
+from ruleproof.engine.doctor import examine
 from ruleproof.errors import ConfigError
 from ruleproof.harness import Harness
 from ruleproof.testing import FixedSystem
@@ -367,3 +368,20 @@ def test_e3_a_setting_that_changes_later_does_not_touch_a_trial_that_runs(open_h
         fixed.system_context(session_id=f"s{number}")
         fixed.report(f"s{number}", {"m": 0.9})
     assert decide(fixed).validator == "anytime_trial" and fixed.rules.get(rule.id).status == "candidate"
+
+
+def test_e3_arms_that_somebody_wrote_into_the_records_change_nothing_and_are_named(
+    open_harness: Open, root: Path
+) -> None:
+    harness = open_harness(**ANYTIME, system=FixedSystem())
+    rule = harness.rules.add("One.", metric="outcome")
+    simulated(harness, rule.id, 0.2, 24, seed=9)
+    before = decide(harness)
+    data = (root / "trials.jsonl").read_bytes()
+    swapped = data.replace(b'"shown"', b"<").replace(b'"withheld"', b'"shown"').replace(b"<", b'"withheld"')
+    assert swapped != data
+    (root / "trials.jsonl").write_bytes(swapped)
+    other = open_harness(**ANYTIME)
+    after = decide(other)
+    assert (after.details["e_help"], after.details["shown"]) == (before.details["e_help"], before.details["shown"])
+    assert [problem.code for problem in examine(other.workspace)].count("other-arm") == 1

@@ -196,6 +196,34 @@ def test_v9_a_running_paired_trial_says_what_it_has_seen_and_how_many_pairs_are_
         assert "15 pairs of replays" in note and "more pairs at this effect" in note
 
 
+def test_v4_paired_replays_and_sessions_of_a_rule_pay_once_together(open_harness: Open) -> None:
+    anytime = {"rule_trial_policy": "anytime", "rule_holdout": 0.5}
+    harness = paired(open_harness, Agent(0.1, noise=0.12), **anytime)
+    rule = candidate(harness)
+    alone = harness.evidence.anytime.look(rule, harness.rules.trial(rule.id)).level
+    assert alone == pytest.approx(0.05 / 11)
+    verdict = round_of(harness)
+    assert verdict.outcome == "pending" and verdict.details["level"] == pytest.approx(alone)
+    replayed = verdict.details["e_help"]
+    assert isinstance(replayed, float) and replayed != 1.0
+    for number in range(12):
+        made = harness.context(session_id=f"s{number}")
+        harness.report(f"s{number}", {"m": 0.9 if rule.id in made.rules else 0.6})
+    look = harness.evidence.anytime.look(rule, harness.rules.trial(rule.id))
+    assert look.level == pytest.approx(alone * replayed), "what replays showed counts for the sessions"
+    again = harness.rules.evidence(rule.id)
+    assert again["level"] == pytest.approx(alone * look.e_help) and look.e_help > 1.0, "and the other way round"
+
+
+def test_v4_paired_the_target_is_chosen_once(open_harness: Open) -> None:
+    harness = paired(open_harness, Agent(0.0, noise=0.12))
+    rule = harness.rules.add("Verify before you retry.", tags=["breach:m", "breach:other"])
+    assert round_of(harness).details["target"] == "m"
+    failure(harness, "newer", "breach:other")
+    assert round_of(harness).details["target"] == "m"
+    assert harness.rules.evidence(rule.id)["target"] == "m"
+
+
 def test_v4_paired_both_arms_run_side_by_side_and_the_first_takes_turns(open_harness: Open) -> None:
     agent = Agent(0.0)
     harness = paired(open_harness, agent, replay_repeats=2)

@@ -148,7 +148,7 @@ def _amended(rule: str) -> str:
     if not rule:
         return ""
     if "/" not in rule:
-        raise Refused(f"{shown(rule)} does not name its writer.", hint="Give the full id, such as hA/001.")
+        raise Refused(f"{shown(rule)} does not name its writer.", hint="Give the full id, such as ha/001.")
     return rule_id_of(rule, "")
 
 

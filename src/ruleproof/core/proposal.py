@@ -163,11 +163,11 @@ def place(project: str, harness: str, number: int, category: str, title: str) ->
 
 
 def rule_id_of(text: str, own: str) -> str:
-    """An id as a person types it: `7` means this machine's own, `hA/7` is `hA/007`; raises Refused otherwise."""
+    """An id as a person types it: `7` means this machine's own, `ha/7` is `ha/007`; raises Refused otherwise."""
     harness, slash, digits = text.strip().rpartition("/")
     plain = digits.isascii() and digits.isdigit() and len(digits) <= 6
     if not plain or not 0 < int(digits) <= MAX_NUMBER or (slash and not harness):
         raise Refused(
-            f"{shown(text)} is not the id of a pool rule.", hint="An id is a harness id and a number, such as hA/001."
+            f"{shown(text)} is not the id of a pool rule.", hint="An id is a harness id and a number, such as ha/001."
         )
     return f"{component(harness or own, 'harness')}/{int(digits):03d}"

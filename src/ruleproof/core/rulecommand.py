@@ -84,7 +84,7 @@ def _parted(text: str) -> tuple[str, str]:
 def _id(verb: str, rest: str) -> str:
     words = rest.split()
     if len(words) != 1:
-        raise Refused(f"{verb} needs one rule id, such as hA/001.", hint=f"See list. {USAGE}")
+        raise Refused(f"{verb} needs one rule id, such as ha/001.", hint=f"See list. {USAGE}")
     return words[0]
 
 

@@ -112,7 +112,7 @@ class Desk:
         """The id that a person typed, in full."""
         own = self.own()
         if "/" not in typed and not own:
-            raise Refused(f"{shown(typed)} names no writer.", hint="Nothing was proposed here; give an id as hA/001.")
+            raise Refused(f"{shown(typed)} names no writer.", hint="Nothing was proposed here; give an id as ha/001.")
         return rule_id_of(typed, own)
 
     def one(self, rule_id: str) -> Proposal:

@@ -13,10 +13,10 @@ from ruleproof.surfaces.cli.output import Output, Reply
 from ruleproof.surfaces.cli.verb import verb
 
 
-@verb("ruleproof rules adopt hA/001 --metric outcome", "ruleproof rules adopt hA/001 --tag payment")
+@verb("ruleproof rules adopt ha/001 --metric outcome", "ruleproof rules adopt ha/001 --tag payment")
 def adopt(
     out: Output,
-    rule_id: Annotated[str, typer.Argument(metavar="ID", help="A pool rule, such as hA/001.")],
+    rule_id: Annotated[str, typer.Argument(metavar="ID", help="A pool rule, such as ha/001.")],
     metric: Annotated[str | None, typer.Option(help="The metric that it is to improve.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="When it applies, beside its topics. May be repeated.")] = None,
     again: Annotated[bool, typer.Option("--again", help="Try a text again that evidence retired here.")] = False,

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from ruleproof.engine.approve import Showing
     from ruleproof.governance import Governance
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="The rule, such as hA/001; 1 means one of this machine's own.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The rule, such as ha/001; 1 means one of this machine's own.")]
 Token = Annotated[bool, typer.Option("--token", help="Make a one-time token (24 h) instead of deciding.")]
 ByToken = Annotated[bool, typer.Option("--by-token", help="Read a one-time token from standard input.")]
 
 
-@verb("ruleproof approve hA/001", "ruleproof approve hA/001 --token", "ruleproof approve hA/001 --by-token < token")
+@verb("ruleproof approve ha/001", "ruleproof approve ha/001 --token", "ruleproof approve ha/001 --by-token < token")
 def approve(out: Output, rule_id: Id, token: Token = False, by_token: ByToken = False) -> Reply:
     """Put a pool rule in force on this machine.
 

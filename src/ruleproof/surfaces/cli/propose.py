@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 @verb(
     "ruleproof propose security 'Check the archive before a restore.'",
     "ruleproof propose release - --topic tagging < rule.txt",
-    "ruleproof propose security 'Check archive and digest.' --amends hA/001",
+    "ruleproof propose security 'Check archive and digest.' --amends ha/001",
     "ruleproof propose --from r-9772c134b8 --category payments",
 )
 def propose(
     category: Annotated[str, typer.Argument(metavar="CATEGORY", help="One word, such as security.")] = "",
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The rule; - reads standard input.")] = "",
     topic: Annotated[list[str] | None, typer.Option(help="A word by which to find it. May be repeated.")] = None,
-    amends: Annotated[str, typer.Option(metavar="ID", help="The rule that it replaces, such as hA/001.")] = "",
+    amends: Annotated[str, typer.Option(metavar="ID", help="The rule that it replaces, such as ha/001.")] = "",
     learned: Annotated[str, typer.Option("--from", metavar="ID", help="An active rule of the workspace.")] = "",
     of: Annotated[str, typer.Option("--category", help="The category, where --from gives the text.")] = "",
 ) -> Reply:

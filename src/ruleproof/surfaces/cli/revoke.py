@@ -10,7 +10,7 @@ from ruleproof.surfaces.cli.output import Output, Reply
 from ruleproof.surfaces.cli.verb import verb
 
 
-@verb("ruleproof revoke hA/001", "ruleproof revoke hA/001 --by-token < token.txt")
+@verb("ruleproof revoke ha/001", "ruleproof revoke ha/001 --by-token < token.txt")
 def revoke(out: Output, rule_id: Id, token: Token = False, by_token: ByToken = False) -> Reply:
     """Take a pool rule out of force on this machine.
 
