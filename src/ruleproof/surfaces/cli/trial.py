@@ -33,8 +33,8 @@ def trial(
     """Show running trials, or one, session by session.
 
     Without an id also the active rules that are monitored or rechecked. With one: which sessions counted (the newest;
-    --json has all), how they saw the rule, which did not count and why, the baseline and its bias, how many sessions are still needed, what the
-    figures are worth, and what came after the promotion.
+    --json has all), how they saw the rule, which did not count and why, the baseline and its bias, how many sessions
+    are still needed, what the figures are worth, and what came after the promotion.
     """
     return running() if rule is None else one(rule)
 
