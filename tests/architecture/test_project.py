@@ -92,3 +92,9 @@ def test_ci_finds_the_test_command_of_the_readme() -> None:
     )
     assert found.stdout.startswith("pip install ") and "&& pytest" in found.stdout
     assert found.stdout.strip() in (HERE / "README.md").read_text(encoding="utf-8").splitlines()
+
+
+def test_no_pattern_is_possessive_over_a_group() -> None:
+    """Python 3.11.2 matches `(...)*+` wrongly where the group can go back: a private key slipped through."""
+    possessive = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+")
+    assert [path.name for path in SOURCES if possessive.search(path.read_text(encoding="utf-8"))] == []

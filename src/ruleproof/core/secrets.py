@@ -161,11 +161,13 @@ _PLACED = (
     _placed("secret", "--", rf"{_FLAG}(?:{_TOKEN_KEY})\s{{1,3}}{_VALUE}", _is_token),
 )
 
+# No possessive quantifier over a group: Python 3.11.2 matches those wrongly. The alternatives share no first character,
+# so there is nothing to go back to.
 _PEM = re.compile(
     r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-    r"((?:[^-]|-(?!----))*+)(-----END [A-Z0-9 ]{0,60}-----)?"
+    r"((?:[^-]|-(?!----))*)(-----END [A-Z0-9 ]{0,60}-----)?"
 )
-_PEM_LINES = re.compile(r"(?:(?:\s|\\[nr])*+[A-Za-z0-9+/=]{16,}+)+")
+_PEM_LINES = re.compile(r"(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{16,}+)+")
 _KEY_MATERIAL = re.compile(r"[A-Za-z0-9+/=]{24}")
 
 
