@@ -218,6 +218,11 @@ def copied(moved: tuple[float, ...], repeats: int = 5, name: str = "c") -> list[
     ]
 
 
+def held(wins: int) -> list[CaseRound]:
+    """One round of wins that stay what they are."""
+    return [replace(case, kind="win") for case in copied((0.2,) * wins, name="w")]
+
+
 @pytest.mark.parametrize(
     ("moved", "outcome", "grade"),
     [
@@ -231,13 +236,16 @@ def copied(moved: tuple[float, ...], repeats: int = 5, name: str = "c") -> list[
     ],
 )
 def test_copies_of_few_mended_failures_promote_nothing_and_a_grade_is_that_of_the_cases(moved, outcome, grade):
-    rounds = [case for _ in range(4) for case in copied(moved)]
+    rounds = [case for _ in range(4) for case in [*copied(moved), *held(2)]]
     found = decide_paired(rounds, PairedPolicy(), 0.0045)
     assert (found.outcome, found.grade) == (outcome, grade), found
     assert (COPIES in found.suspected) is (outcome == "not_yet")
     assert found.e_help > 220.0, "the bets alone would not have waited"
     if outcome == "not_yet":
-        assert "three failures or more, and all of them mended" in " ".join(found.reasons)
+        assert "three failures or more, all of them mended" in " ".join(found.reasons)
+    else:
+        assert f"evidence about {len(moved)} failures" in " ".join(found.reasons)
+    assert decide_paired([*rounds[: len(moved)], *held(1)] * 4, PairedPolicy(), 0.0045).outcome == "not_yet"
 
 
 def test_repeats_that_differ_at_all_are_no_copies():

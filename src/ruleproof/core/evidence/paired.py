@@ -5,8 +5,8 @@ candidates and an outage cancel. A drop counts as a regression when it is beyond
 between replays of one case. A round is judged whole; repeats that are run later are a new round.
 
 Where all replays of a failure agree within each arm, as at temperature 0, repeats are copies. Then a rule that merely
-jolts the agent can turn a captured failure for good, so at least three failures must rise, and all that can, and the
-grade is that of the cases.
+jolts the agent can turn a captured failure for good, so at least three failures must rise, and all that can, beside two
+wins or more that hold, and the grade is that of the cases.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ Outcome = Literal["promote", "retire", "inconclusive", "not_yet"]
 UNEVEN = "replays without a score, which differ between the arms"
 """Among `suspected` where what is left of the replays is no fair comparison."""
 COPIES = "repeats that are copies"
-"""Among `suspected` where every repeat of a case gave the same in each arm, and not three failures, and all, rose."""
+"""Among `suspected` where every repeat of a case gave the same in each arm, and not three failures, and all, rose, or
+fewer than two wins were replayed."""
 LACKING = "replays without a score, which could undo it"
 """Among `suspected` where the help would be gone if all replays without a score had failed, or all had passed."""
 
@@ -146,6 +147,7 @@ class PairedState:
         self._blocks: list[tuple[int, int]] = []
         self._failures: dict[str, tuple[list[float], list[float]]] = {}
         self._arms: list[Arms] = []
+        self._wins: set[str] = set()
         self._unusable = 0
 
     @property
@@ -170,6 +172,8 @@ class PairedState:
         for name, (treated, control) in arms.items():
             if treated and control:
                 self._metrics.setdefault(name, _Metric(self._policy)).add(case, treated, control)
+                if case.kind == "win":
+                    self._wins.add(case.case_id)
         treated, control = arms.get(self._target, ([], []))
         self._scored.add(scored(case.treated, treated), scored(case.control, control))
         if case.kind == "failure":
@@ -194,7 +198,7 @@ class PairedState:
         if max(self._scored.e_up, self._scored.e_down) >= 2.0 / self._policy.harm_level:
             suspected = (*suspected, UNEVEN)
         copied = self._copied()
-        if copied is not None and (copied[0] < 3 or any(copied[1:])):
+        if copied is not None and (copied[0] < 3 or any(copied[1:]) or len(self._wins) < 2):
             suspected = (*suspected, COPIES)
         lacking = any(len(one) < of_one or len(other) < of_other for one, of_one, other, of_other in self._arms)
         bar = 1.0 / level
@@ -243,6 +247,10 @@ class PairedState:
         reasons = _reasons(
             policy, outcome, level, self.e_help, exact_p, harmed, suspected, needed, interval, self._blocks
         )
+        if copied is not None and outcome == "promote":
+            reasons += (
+                f"Every repeat of a case gave the same: this is evidence about {len(self._failures)} failures.",
+            )
         return PairedVerdict(
             outcome=outcome,
             reasons=(*reasons, *price_sentences(rows, outcome == "promote")),
@@ -358,7 +366,9 @@ def _reasons(
     if not policy.planned_pairs and blocks and log_most_evidence(blocks) < log(1.0 / level) and outcome == "not_yet":
         said.append("No outcome of so few replays could have decided it: repeat the cases more often.")
     if COPIES in suspected and outcome != "retire":
-        said.append("Every repeat of a case gave the same, so it takes three failures or more, and all of them mended.")
+        said.append(
+            "Every repeat of a case gave the same: it takes three failures or more, all of them mended, and two wins."
+        )
     uncertain = [one for one in suspected if one != COPIES]
     if uncertain and outcome != "retire":
         said.append(f"Promotion waits for more repeats, because of {', '.join(uncertain)}.")
