@@ -45,14 +45,7 @@ class Admission:
 
 def folders(pieces: Iterable[Piece], where: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
     """name -> sha of the folders among `pieces` whose names a writer can have given, and the rest, named."""
-    found: dict[str, str] = {}
-    problems: list[Problem] = []
-    for piece in sorted(pieces, key=lambda piece: piece.name):
-        problem = _foreign(piece, where, folder=True)
-        if problem is None:
-            found[piece.name.decode()] = piece.sha
-        else:
-            problems.append(problem)
+    found, problems = _offered(where, pieces, folder=True)
     return found, tuple(problems)
 
 
@@ -64,7 +57,7 @@ def admit(where: str, pieces: Iterable[Piece], seen: Mapping[str, str], fits: Ca
     """
     accepted: dict[str, str] = {}
     disputed: list[str] = []
-    offered, problems = _offered(where, pieces)
+    offered, problems = _offered(where, pieces, folder=False)
     numbers = {number_of(name): name for name in seen if name in offered}
     for name, sha in offered.items():
         path, first = f"{where}/{name}", numbers.get(number_of(name), name)
@@ -93,7 +86,7 @@ def admit_own(
     """
     accepted: dict[str, str] = {}
     foreign: list[str] = []
-    offered, problems = _offered(where, pieces)
+    offered, problems = _offered(where, pieces, folder=False)
     for name, sha in offered.items():
         path, ours = f"{where}/{name}", wrote(name, sha)
         if ours is None:
@@ -105,12 +98,12 @@ def admit_own(
     return Admission(accepted, (), (), tuple(foreign), tuple(problems))
 
 
-def _offered(where: str, pieces: Iterable[Piece]) -> tuple[dict[str, str], list[Problem]]:
-    """name -> sha of the plain files with a rule file's name, sorted, and the rest, named."""
+def _offered(where: str, pieces: Iterable[Piece], *, folder: bool) -> tuple[dict[str, str], list[Problem]]:
+    """name -> sha of the folders, or of the plain files with a rule file's name, sorted, and the rest, named."""
     found: dict[str, str] = {}
     problems: list[Problem] = []
     for piece in sorted(pieces, key=lambda piece: piece.name):
-        problem = _foreign(piece, where, folder=False)
+        problem = _foreign(piece, where, folder=folder)
         if problem is None:
             found[piece.name.decode()] = piece.sha
         else:

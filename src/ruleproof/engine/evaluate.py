@@ -22,6 +22,8 @@ from ruleproof.engine.ports import Evaluator
 
 log = logging.getLogger("ruleproof")
 _NOTHING: Mapping[str, object] = MappingProxyType({})
+_Hosted = tuple[asyncio.AbstractEventLoop, Coroutine[object, object, object]]
+"""A host's loop, and what it was given to run."""
 LOOK_S = 0.05
 """How often a waiting worker looks whether the host's loop still runs."""
 MAX_SESSIONS = 4096
@@ -74,8 +76,7 @@ class Evaluations:
         self._ready: deque[_Session] = deque()
         """Sessions with a turn that waits and none that runs."""
         self._workers = 0
-        self._hosted: dict[concurrent.futures.Future[object], asyncio.AbstractEventLoop] = {}
-        self._given: dict[concurrent.futures.Future[object], Coroutine[object, object, object]] = {}
+        self._hosted: dict[concurrent.futures.Future[object], _Hosted] = {}
         self._blocked: list[asyncio.AbstractEventLoop] = []
         """Loops whose own thread waits for us: nothing can run on them meanwhile."""
         self._started = 0
@@ -162,8 +163,7 @@ class Evaluations:
             finally:
                 future.cancel()  # where time ran out: whoever runs it must not go on
                 with self._mutex:
-                    self._hosted.pop(future, None)
-                    given = self._given.pop(future)
+                    given = self._hosted.pop(future)[1]
                 if not loop.is_running():
                     _discard(given)
         return asyncio.run(asyncio.wait_for(_awaited(answer), self._pace.timeout_s))
@@ -177,7 +177,7 @@ class Evaluations:
                 return None
             given = _awaited(answer)
             future = asyncio.run_coroutine_threadsafe(given, loop)
-            self._hosted[future], self._given[future] = loop, given
+            self._hosted[future] = loop, given
             return future
 
     def wait(self, session_id: str | None, timeout_s: float) -> bool:
@@ -192,7 +192,7 @@ class Evaluations:
             else:
                 found = self._sessions.get(session_id)
                 sessions = [found] if found else []
-            stranded = [future for future, host in self._hosted.items() if host is loop]
+            stranded = [future for future, (host, _) in self._hosted.items() if host is loop]
             if loop is not None:
                 self._blocked.append(loop)
         try:

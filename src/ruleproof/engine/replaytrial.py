@@ -58,7 +58,10 @@ class ReplayValidator:
                 rule.id, "pending", NAME, "replay: the rule stands in no context now, so nothing was replayed"
             )
         cases = (*failures, *wins)
-        verdict = await (self._paired if self._policy.paired else self._once)(rule, target, cases, contexts)
+        if self._policy.paired:
+            verdict = await self._paired(rule, target, cases, contexts, past)
+        else:
+            verdict = await self._once(rule, target, cases, contexts)
         by_agents = [case.id for case in cases if case.input_by == "agent"]
         return replace(verdict, details={**verdict.details, "inputs_by_agents": by_agents}) if by_agents else verdict
 
@@ -73,9 +76,13 @@ class ReplayValidator:
         return verdict
 
     async def _paired(
-        self, rule: Rule, target: str, cases: Sequence[EvalCase], contexts: tuple[Context, Context]
+        self,
+        rule: Rule,
+        target: str,
+        cases: Sequence[EvalCase],
+        contexts: tuple[Context, Context],
+        past: Sequence[Round],
     ) -> Verdict:
-        past = rounds_of(self._workspace, rule.id)
         state = _folded(past, target, self._policy)
         level = joint_level(level_of(self._workspace.rulebook, rule, self._policy.alpha), self._live(rule))
         if state.pairs >= self._policy.max_pairs:

@@ -24,7 +24,6 @@ from ruleproof.errors import Refused
 
 Outcome = Literal["promote", "retire", "inconclusive", "not_yet"]
 _NOTHING: Mapping[str, float] = MappingProxyType({})
-_COUNTED = "counted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +102,13 @@ class AnytimeVerdict:
 class AnytimeState:
     """The fold of a trial: `add` advances it by one unit at constant cost; `verdict` reads it and changes nothing."""
 
-    __slots__ = ("_costs", "_metrics", "_missing", "_policy", "_repeated", "_seen", "_target", "_units")
+    __slots__ = ("_costs", "_metrics", "_missing", "_policy", "_repeated", "_target", "_units")
 
     def __init__(self, policy: AnytimePolicy) -> None:
         self._policy = policy
         self._target = Stream(policy.holdout, policy.effects)
         self._metrics: dict[str, Stream] = {}
         self._costs: dict[str, CostStream] = {}
-        self._seen: dict[str, str] = {}
         self._units: dict[str, Unit] = {}
         self._missing = {"shown": 0, "withheld": 0}
         self._repeated = 0
@@ -141,21 +139,19 @@ class AnytimeState:
         value, arm = unit.value, unit.arm
         if arm not in self._missing:
             raise Refused(f"Unit {unit.unit_id!r} was {arm!r}.", hint="Only shown and withheld units are evidence.")
-        before = self._seen.get(unit.unit_id)
-        if before == _COUNTED or (value is None and before is not None):
+        before = self._units.get(unit.unit_id)
+        if before is not None and (value is None or before.value is not None):
             self._repeated += 1
             return False
         if value is None:
-            self._seen[unit.unit_id] = arm
             self._units[unit.unit_id] = unit
             self._missing[arm] += 1
             return True
         if not 0.0 <= value <= 1.0 or unit.metrics or unit.costs:
             _check(unit, value)
         if before is not None:
-            self._missing[before] -= 1
+            self._missing[before.arm] -= 1
             del self._units[unit.unit_id]  # it stands where its value came
-        self._seen[unit.unit_id] = _COUNTED
         self._units[unit.unit_id] = unit
         task = unit.task_id if self._policy.pair_by_task else None
         self._target.add(arm, task, value, unit.block)

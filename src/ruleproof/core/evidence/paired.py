@@ -144,7 +144,6 @@ class PairedState:
         self._scored = BlockBet(policy.effects)
         self._payoffs = Payoffs(1.0)
         self._pairs: list[float] = []
-        self._blocks: list[tuple[int, int]] = []
         self._failures: dict[str, tuple[list[float], list[float]]] = {}
         self._arms: list[Arms] = []
         self._wins: set[str] = set()
@@ -182,7 +181,6 @@ class PairedState:
             self._unusable += 1
         elif case.kind == "failure":
             self._help.add(treated, control)
-            self._blocks.append((len(treated), len(control)))
             known = self._failures.setdefault(case.case_id, ([], []))
             known[0].extend(treated)
             known[1].extend(control)
@@ -244,9 +242,8 @@ class PairedState:
         if outcome == "not_yet":
             needed = max(0, policy.planned_pairs - len(pairs)) or _needed(self._help, self._payoffs.mean, level)
         interval = self._payoffs.interval(policy.coverage)
-        reasons = _reasons(
-            policy, outcome, level, self.e_help, exact_p, harmed, suspected, needed, interval, self._blocks
-        )
+        blocks = [(len(treated), len(control)) for treated, _, control, _ in self._arms if treated and control]
+        reasons = _reasons(policy, outcome, level, self.e_help, exact_p, harmed, suspected, needed, interval, blocks)
         if copied is not None and outcome == "promote":
             reasons += (
                 f"Every repeat of a case gave the same: this is evidence about {len(self._failures)} failures.",
