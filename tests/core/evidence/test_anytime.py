@@ -74,6 +74,18 @@ def test_an_effect_shown_to_be_too_small_ends_the_trial_early():
     assert "too small" in verdict.reasons[0]
 
 
+def test_a_rule_that_raises_most_sessions_and_lowers_their_mean_is_not_promoted():
+    """Shown: 49 of 50 a little better, one of 50 ruined. The bets see the many, the mean sees the one."""
+    made = [
+        Unit(f"s{i}", *(("withheld", 0.97) if i % 2 else ("shown", 0.0 if i % 100 == 98 else 0.985)))
+        for i in range(600)
+    ]
+    found = decide(made, replace(POLICY, least_effect=0.0), 0.05)
+    assert found.e_help > 20.0, "the bets alone would promote it"
+    assert found.effect < 0.0
+    assert found.outcome == "not_yet"
+
+
 def test_one_unit_is_counted_once_however_often_it_is_reported():
     made = units(60, 0.7, 0.4)
     once, thrice = decide(made, POLICY, 0.05), decide([unit for unit in made for _ in range(3)], POLICY, 0.05)

@@ -248,6 +248,18 @@ def test_copies_of_few_mended_failures_promote_nothing_and_a_grade_is_that_of_th
     assert decide_paired([*rounds[: len(moved)], *held(1)] * 4, PairedPolicy(), 0.0045).outcome == "not_yet"
 
 
+@pytest.mark.parametrize(
+    ("fell", "grade", "said"),
+    [(1, "none", "7 cases, of which 1 fell"), (3, "weak", "of which 3 fell"), (7, "strong", "of which 7 fell")],
+)
+def test_copies_that_fall_retire_and_the_grade_is_that_of_the_cases(fell, grade, said):
+    wins = [replace(case, kind="win") for case in copied((0.0,) * fell + (0.2,) * (7 - fell), name="w")]
+    found = decide_paired(wins * 4, PairedPolicy(), 0.0045)
+    assert (found.outcome, found.grade) == ("retire", grade), found
+    assert found.e_harm > 100.0, "by repeats it would be strong"
+    assert said in " ".join(found.reasons)
+
+
 def test_repeats_that_differ_at_all_are_no_copies():
     rounds = [case for _ in range(4) for case in copied((1.0, 0.2, 0.2))]
     lively = CaseRound("c1", "failure", (Replay({"outcome": 0.3}),), (Replay({"outcome": 0.2}),))

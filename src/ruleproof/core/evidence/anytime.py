@@ -162,10 +162,16 @@ class AnytimeState:
         return True
 
     def _stream(self, name: str) -> Stream:
-        return self._metrics.setdefault(name, Stream(self._policy.holdout, self._policy.effects))
+        known = self._metrics.get(name)
+        if known is None:
+            known = self._metrics[name] = Stream(self._policy.holdout, self._policy.effects)
+        return known
 
     def _cost(self, name: str) -> CostStream:
-        return self._costs.setdefault(name, CostStream(self._policy.holdout, self._policy.effects))
+        known = self._costs.get(name)
+        if known is None:
+            known = self._costs[name] = CostStream(self._policy.holdout, self._policy.effects)
+        return known
 
     def verdict(self, level: float, metric: str = "outcome") -> AnytimeVerdict:
         """The look. `level`: what the error budget allows this rule now, in (0, 1); `metric`: the target's name."""

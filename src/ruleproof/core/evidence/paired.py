@@ -17,7 +17,7 @@ from math import isfinite, log
 from typing import Literal
 
 from ruleproof.core.evidence.betting import Payoffs
-from ruleproof.core.evidence.caserounds import CaseRound, CostRounds, scored, values_of
+from ruleproof.core.evidence.caserounds import CaseKind, CaseRound, CostRounds, scored, values_of
 from ruleproof.core.evidence.effects import EffectRow, price_sentences
 from ruleproof.core.evidence.exact import sign_test
 from ruleproof.core.evidence.forecast import forecast_graded_pairs
@@ -96,8 +96,7 @@ class _Metric:
         self._policy = policy
         self.all, self.wins = BlockBet(policy.effects), BlockBet(policy.effects)
         self.single: dict[str, BlockBet] = {}
-        self.treated: list[float] = []
-        self.control: list[float] = []
+        self.cases: dict[str, tuple[CaseKind, list[float], list[float]]] = {}
         self.payoffs = Payoffs(1.0)
 
     def add(self, case: CaseRound, treated: Sequence[float], control: Sequence[float]) -> None:
@@ -106,8 +105,9 @@ class _Metric:
             self.wins.add(treated, control)
         if case.case_id in self.single or len(self.single) < self._policy.single_cases:
             self.single.setdefault(case.case_id, BlockBet(self._policy.effects)).add(treated, control)
-        self.treated += treated
-        self.control += control
+        _, known_treated, known_control = self.cases.setdefault(case.case_id, (case.kind, [], []))
+        known_treated += treated
+        known_control += control
         for one, other in zip(treated, control, strict=False):
             self.payoffs.add(one - other)
 
@@ -118,14 +118,33 @@ class _Metric:
         alone = sum(bet.e_down for bet in self.single.values()) + places - len(self.single)
         return (self.all.e_down + self.wins.e_down + alone / places) / 3.0
 
+    def copied(self, *kinds: CaseKind) -> tuple[int, int, int] | None:
+        """(cases of these kinds that rose, that fell, that could rise and did not) where every repeat is a copy in its
+        arm; None where repeats differ, or there is no such case.
+        """
+        arms = [(treated, control) for kind, treated, control in self.cases.values() if kind in kinds]
+        if not arms or any(len(arm) < 2 or min(arm) != max(arm) for pair in arms for arm in pair):
+            return None
+        moved = [(one[0], other[0]) for one, other in arms]
+        rose, fell = sum(one > other for one, other in moved), sum(one < other for one, other in moved)
+        return rose, fell, sum(one == other < 1.0 for one, other in moved)
+
+    @property
+    def chance_of_harm(self) -> float:
+        """Upper bound on the chance that a rule which lowers nothing shows this much: of copies, by their cases."""
+        chance, copied = chance_of_evidence(self.e_harm), self.copied("failure", "win")
+        return max(chance, sign_test(copied[1], copied[0])) if copied else chance
+
     def row(self, name: str, coverage: float) -> EffectRow:
-        means = [sum(values) / len(values) if values else None for values in (self.treated, self.control)]
+        treated = [value for _, values, _ in self.cases.values() for value in values]
+        control = [value for _, _, values in self.cases.values() for value in values]
+        means = [sum(values) / len(values) if values else None for values in (treated, control)]
         return EffectRow(
             name,
             "metric",
             means[0],
             means[1],
-            (len(self.treated), len(self.control)),
+            (len(treated), len(control)),
             self.payoffs.mean,
             self.payoffs.interval(coverage) if self.payoffs.count else None,
             self.all.e_up,
@@ -144,7 +163,6 @@ class PairedState:
         self._scored = BlockBet(policy.effects)
         self._payoffs = Payoffs(1.0)
         self._pairs: list[float] = []
-        self._failures: dict[str, tuple[list[float], list[float]]] = {}
         self._arms: list[Arms] = []
         self._wins: set[str] = set()
         self._unusable = 0
@@ -181,9 +199,6 @@ class PairedState:
             self._unusable += 1
         elif case.kind == "failure":
             self._help.add(treated, control)
-            known = self._failures.setdefault(case.case_id, ([], []))
-            known[0].extend(treated)
-            known[1].extend(control)
             for one, other in zip(treated, control, strict=False):
                 self._pairs.append(one - other)
                 self._payoffs.add(one - other)
@@ -195,7 +210,7 @@ class PairedState:
         harmed, suspected = _harm(self._metrics, self._policy, self._target)
         if max(self._scored.e_up, self._scored.e_down) >= 2.0 / self._policy.harm_level:
             suspected = (*suspected, UNEVEN)
-        copied = self._copied()
+        copied = self._metrics[self._target].copied("failure")
         if copied is not None and (copied[0] < 3 or any(copied[1:]) or len(self._wins) < 2):
             suspected = (*suspected, COPIES)
         lacking = any(len(one) < of_one or len(other) < of_other for one, of_one, other, of_other in self._arms)
@@ -204,16 +219,22 @@ class PairedState:
             suspected = (*suspected, LACKING)
         return harmed, suspected
 
-    def _copied(self) -> tuple[int, int, int] | None:
-        """(failures that rose, that fell, that could rise and did not) where every repeat is a copy in its arm; None
-        where repeats differ.
-        """
-        arms = self._failures.values()
-        if not arms or any(len(arm) < 2 or min(arm) != max(arm) for pair in arms for arm in pair):
-            return None
-        moved = [(one[0], other[0]) for one, other in arms]
-        rose, fell = sum(one > other for one, other in moved), sum(one < other for one, other in moved)
-        return rose, fell, sum(one == other < 1.0 for one, other in moved)
+    def _chance(self, outcome: Outcome, exact_p: float, harmed: tuple[str, ...]) -> tuple[float, str]:
+        """(upper bound on the chance that a useless rule would have come this far, what copies tell of: "" = none)."""
+        if harmed:
+            worst = min((self._metrics[name] for name in harmed), key=lambda known: known.chance_of_harm)
+            copied = worst.copied("failure", "win")
+            cases = "1 case" if len(worst.cases) == 1 else f"{len(worst.cases)} cases"
+            return worst.chance_of_harm, f"{cases}, of which {copied[1]} fell" if copied else ""
+        chance = chance_of_evidence(self.e_help)
+        if self._policy.planned_pairs:
+            chance = exact_p if outcome != "not_yet" else 1.0
+        target = self._metrics[self._target]
+        copied = target.copied("failure")
+        if copied is None:
+            return chance, ""
+        failures = sum(kind == "failure" for kind, _, _ in target.cases.values())
+        return max(chance, sign_test(*copied[:2])), f"{failures} failures"
 
     def look(self, level: float) -> Outcome:
         """The outcome that `verdict` would give, and nothing else."""
@@ -234,20 +255,15 @@ class PairedState:
         )
         harmed, suspected = self._harm(level)
         outcome, exact_p = _outcome(policy, level, self.e_help, pairs, harmed, suspected)
-        chance = _chance(policy, outcome, exact_p, self.e_help, [self._metrics[name].e_harm for name in harmed])
-        copied = self._copied()
-        if copied is not None and not harmed:
-            chance = max(chance, sign_test(*copied[:2]))
+        chance, copies = self._chance(outcome, exact_p, harmed)
         needed = None
         if outcome == "not_yet":
             needed = max(0, policy.planned_pairs - len(pairs)) or _needed(self._help, self._payoffs.mean, level)
         interval = self._payoffs.interval(policy.coverage)
         blocks = [(len(treated), len(control)) for treated, _, control, _ in self._arms if treated and control]
         reasons = _reasons(policy, outcome, level, self.e_help, exact_p, harmed, suspected, needed, interval, blocks)
-        if copied is not None and outcome == "promote":
-            reasons += (
-                f"Every repeat of a case gave the same: this is evidence about {len(self._failures)} failures.",
-            )
+        if copies and outcome in ("promote", "retire"):
+            reasons += (f"Every repeat of a case gave the same: this is evidence about {copies}.",)
         return PairedVerdict(
             outcome=outcome,
             reasons=(*reasons, *price_sentences(rows, outcome == "promote")),
@@ -314,15 +330,6 @@ def _outcome(
     if e_help >= 1.0 / level and not suspected:
         return "promote", exact_p
     return ("inconclusive" if len(pairs) >= policy.most_pairs else "not_yet"), exact_p
-
-
-def _chance(policy: PairedPolicy, outcome: Outcome, exact_p: float, e_help: float, harms: Sequence[float]) -> float:
-    """Upper bound on the chance that a useless rule would have come this far."""
-    if harms:
-        return chance_of_evidence(max(harms))
-    if policy.planned_pairs:
-        return exact_p if outcome != "not_yet" else 1.0
-    return chance_of_evidence(e_help)
 
 
 def _needed(bet: BlockBet, effect: float | None, level: float) -> int | None:
