@@ -1,6 +1,6 @@
 """Run every benchmark, or the named ones, one after the other.
 
-    python benchmarks/run.py [startup] [store] [governance] [evidence] [recheck] [--quick]
+    python benchmarks/run.py [startup] [store] [governance] [evidence] [assumptions] [recheck] [--quick]
 
 Each is a script of its own with its own options (`python benchmarks/bench_store.py --help`). --quick takes minutes
 instead of a quarter of an hour. The exit code is that of the worst.
@@ -18,6 +18,7 @@ SCRIPTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "store": ("bench_store.py", ("--quick",)),
     "governance": ("bench_governance.py", ("--files", "2000")),
     "evidence": ("bench_evidence.py", ("--repeats", "200")),
+    "assumptions": ("bench_assumptions.py", ("--repeats", "40")),
     "recheck": ("bench_recheck.py", ("--repeats", "20")),
 }
 """Name, script, what makes it quick."""

@@ -12,6 +12,7 @@ from ruleproof.core.evidence.exact import (
     fisher,
     fisher_power,
     fisher_size,
+    jolt_chance,
     mcnemar,
     mcnemar_power,
     sign_test,
@@ -25,6 +26,32 @@ def test_the_sign_test_by_hand():
     assert sign_test(5, 0, "two-sided") == 2 / 32
     assert sign_test(0, 0) == 1.0
     assert mcnemar(8, 2) == sign_test(8, 2) == 56 / 1024
+
+
+@pytest.mark.parametrize(
+    ("rose", "failures", "fell", "wins", "chance"),
+    [
+        (3, 3, 0, 2, 0.6**3 * 0.4**2),
+        (2, 2, 0, 2, 0.5**4),
+        (3, 3, 0, 1, 0.75**3 * 0.25),
+        (3, 3, 0, 0, 1.0),
+        (0, 3, 0, 2, 1.0),
+        (0, 0, 0, 0, 1.0),
+    ],
+)
+def test_the_chance_of_a_text_that_turns_answers_by_hand(rose, failures, fell, wins, chance):
+    assert jolt_chance(rose, failures, fell, wins) == pytest.approx(chance)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 6), st.integers(0, 6))
+def test_no_text_that_turns_answers_comes_as_far_more_often(failures, rose, wins, fell):
+    rose, fell = min(rose, failures), min(fell, wins)
+    grid = (q / 500 for q in range(501))
+    largest = max(
+        binomial_tail(rose, failures, q) * sum(binomial_pmf(k, wins, q) for k in range(fell + 1)) for q in grid
+    )
+    assert jolt_chance(rose, failures, fell, wins) == pytest.approx(largest, abs=1e-4)
 
 
 def test_the_tea_tasting_lady():

@@ -233,6 +233,8 @@ def held(wins: int) -> list[CaseRound]:
         ((1.0, 1.0, 1.0), "promote", "weak"),
         ((1.0,) * 5, "promote", "moderate"),
         ((1.0,) * 7, "promote", "strong"),
+        ((1.0,) * 3 + (0.2,), "not_yet", "weak"),
+        ((1.0,) * 8 + (0.2,), "promote", "strong"),
     ],
 )
 def test_copies_of_few_mended_failures_promote_nothing_and_a_grade_is_that_of_the_cases(moved, outcome, grade):
@@ -242,10 +244,18 @@ def test_copies_of_few_mended_failures_promote_nothing_and_a_grade_is_that_of_th
     assert (COPIES in found.suspected) is (outcome == "not_yet")
     assert found.e_help > 220.0, "the bets alone would not have waited"
     if outcome == "not_yet":
-        assert "three failures or more, all of them mended" in " ".join(found.reasons)
+        assert "three mended failures of three beside two wins" in " ".join(found.reasons)
     else:
         assert f"evidence about {len(moved)} failures" in " ".join(found.reasons)
-    assert decide_paired([*rounds[: len(moved)], *held(1)] * 4, PairedPolicy(), 0.0045).outcome == "not_yet"
+    assert decide_paired(rounds[: len(moved)] * 4, PairedPolicy(), 0.0045).outcome == "not_yet", "without a win"
+
+
+def test_a_win_that_fell_counts_against_copies_before_the_bets_suspect_it():
+    """Two repeats are too few for the bets to suspect one case."""
+    lost = replace(copied((0.0,), 2, "w")[0], kind="win")
+    cases = [*copied((1.0,) * 3, 2), lost, replace(copied((0.2,), 2, "v")[0], kind="win")]
+    found = decide_paired(cases, PairedPolicy(), 0.05)
+    assert found.e_help >= 20.0 and found.suspected == (COPIES,)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ candidates and an outage cancel. A drop counts as a regression when it is beyond
 between replays of one case. A round is judged whole; repeats that are run later are a new round.
 
 Where all replays of a failure agree within each arm, as at temperature 0, repeats are copies. Then a rule that merely
-jolts the agent can turn a captured failure for good, so at least three failures must rise, and all that can, beside two
-wins or more that hold, and the grade is that of the cases.
+jolts the agent can turn a captured failure for good, so the cases must also show that a text which turns answers either
+way would hardly have mended as many failures and broken as few wins (`exact.jolt_chance`); the grade is that of the
+cases.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Literal
 from ruleproof.core.evidence.betting import Payoffs
 from ruleproof.core.evidence.caserounds import CaseKind, CaseRound, CostRounds, scored, values_of
 from ruleproof.core.evidence.effects import EffectRow, price_sentences
-from ruleproof.core.evidence.exact import sign_test
+from ruleproof.core.evidence.exact import jolt_chance, sign_test
 from ruleproof.core.evidence.forecast import forecast_graded_pairs
 from ruleproof.core.evidence.grade import Grade, chance_of_evidence, grade_of_chance
 from ruleproof.core.evidence.missing import Arms, replays_survive
@@ -30,8 +31,9 @@ Outcome = Literal["promote", "retire", "inconclusive", "not_yet"]
 UNEVEN = "replays without a score, which differ between the arms"
 """Among `suspected` where what is left of the replays is no fair comparison."""
 COPIES = "repeats that are copies"
-"""Among `suspected` where every repeat of a case gave the same in each arm, and not three failures, and all, rose, or
-fewer than two wins were replayed."""
+"""Among `suspected` where every repeat of a case gave the same in each arm, and a text that turns answers either way
+would have come as far with a chance above `JOLT_LEVEL`."""
+JOLT_LEVEL = 0.05
 LACKING = "replays without a score, which could undo it"
 """Among `suspected` where the help would be gone if all replays without a score had failed, or all had passed."""
 
@@ -164,7 +166,6 @@ class PairedState:
         self._payoffs = Payoffs(1.0)
         self._pairs: list[float] = []
         self._arms: list[Arms] = []
-        self._wins: set[str] = set()
         self._unusable = 0
 
     @property
@@ -189,8 +190,6 @@ class PairedState:
         for name, (treated, control) in arms.items():
             if treated and control:
                 self._metrics.setdefault(name, _Metric(self._policy)).add(case, treated, control)
-                if case.kind == "win":
-                    self._wins.add(case.case_id)
         treated, control = arms.get(self._target, ([], []))
         self._scored.add(scored(case.treated, treated), scored(case.control, control))
         if case.kind == "failure":
@@ -210,14 +209,27 @@ class PairedState:
         harmed, suspected = _harm(self._metrics, self._policy, self._target)
         if max(self._scored.e_up, self._scored.e_down) >= 2.0 / self._policy.harm_level:
             suspected = (*suspected, UNEVEN)
-        copied = self._metrics[self._target].copied("failure")
-        if copied is not None and (copied[0] < 3 or any(copied[1:]) or len(self._wins) < 2):
+        if self._jolted() > JOLT_LEVEL:
             suspected = (*suspected, COPIES)
         lacking = any(len(one) < of_one or len(other) < of_other for one, of_one, other, of_other in self._arms)
         bar = 1.0 / level
         if lacking and self.e_help >= bar and not replays_survive(self._arms, self._policy.effects, bar):
             suspected = (*suspected, LACKING)
         return harmed, suspected
+
+    def _jolted(self) -> float:
+        """`jolt_chance` of the cases where repeats are copies, else 0."""
+        copied = self._metrics[self._target].copied("failure")
+        if copied is None:
+            return 0.0
+        wins = {
+            (name, case): min(control) > max(treated)
+            for name, known in self._metrics.items()
+            for case, (kind, treated, control) in known.cases.items()
+            if kind == "win"
+        }
+        fallen = {case for (_, case), fell in wins.items() if fell}
+        return jolt_chance(copied[0], sum(copied), len(fallen), len({case for _, case in wins}))
 
     def _chance(self, outcome: Outcome, exact_p: float, harmed: tuple[str, ...]) -> tuple[float, str]:
         """(upper bound on the chance that a useless rule would have come this far, what copies tell of: "" = none)."""
@@ -371,7 +383,9 @@ def _reasons(
         said.append("No outcome of so few replays could have decided it: repeat the cases more often.")
     if COPIES in suspected and outcome != "retire":
         said.append(
-            "Every repeat of a case gave the same: it takes three failures or more, all of them mended, and two wins."
+            "Every repeat of a case gave the same, so only cases count, and so few may have turned because the prompt "
+            "changed at all: it takes three mended failures of three beside two wins that hold, or more of both, or "
+            "replays of an agent whose answers vary."
         )
     uncertain = [one for one in suspected if one != COPIES]
     if uncertain and outcome != "retire":
