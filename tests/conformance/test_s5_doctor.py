@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conformance.test_e6_after_promotion import WATCHED, live, promoted, running
 
 from ruleproof.core.problems import Problem
 from ruleproof.edge import fs
@@ -95,6 +96,32 @@ def test_s5_doctor_sees_every_kind_of_disagreement_at_once_and_repair_leaves_wha
     assert [notice.id for notice in harness.workspace.ports.mailbox.pending()] == [handled.notice.id]
     assert {problem.code for problem in doctor(harness)} == {"broken-line", "foreign-writer"}
     assert mend(harness) == ()
+
+
+@pytest.mark.parametrize("what", ["watch", "recheck", "recheck that has ended"])
+def test_s5_the_arms_of_a_watch_or_recheck_are_held_against_its_own_coin(
+    what: str, open_harness: Open, root: Path, log: Log
+) -> None:
+    harness = open_harness(**WATCHED)
+    rule = promoted(harness)
+    if what == "watch":
+        harness._rounds.run()
+    else:
+        harness.rules.recheck(rule.id)
+    compared = running(harness, rule)
+    live(harness, rule, -1.0, 60 if "ended" in what else 9, rate=1.0)
+    assert (harness.rules.get(rule.id).status == "retired") if "ended" in what else running(harness, rule) == compared
+    checks = [number for number, record in enumerate(log("trials.jsonl"), 1) if record["kind"] == "check"]
+    assert len(checks) >= 9 and doctor(harness) == ()
+    lines = (root / "trials.jsonl").read_bytes().splitlines(keepends=True)
+    forged = json.loads(lines[checks[5] - 1])
+    said = forged["seen"][rule.id]
+    said["exposure"] = "shown" if said["exposure"] == "withheld" else "withheld"
+    lines[checks[5] - 1] = json.dumps(forged).encode() + b"\n"
+    (root / "trials.jsonl").write_bytes(b"".join(lines))
+    assert [(problem.code, problem.where) for problem in doctor(open_harness(**WATCHED))] == [
+        ("other-arm", f"trials.jsonl:{checks[5]}")
+    ]
 
 
 def test_s5_examining_costs_no_write_and_holds_the_lock_no_longer_than_it_reads(harness: Harness, root: Path) -> None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ruleproof.core.evidence.stream import Arm
 from ruleproof.core.ids import shown
 from ruleproof.core.problems import Problem
+from ruleproof.core.recheck import Comparison
 from ruleproof.core.rule import Rule
 from ruleproof.core.rulebook import Record, Rulebook
 from ruleproof.core.secrets import redact
 from ruleproof.core.text import hidden_code_points, normalise
+from ruleproof.core.trial import Told as Said
 
 _REPAIR = "`ruleproof doctor --repair` mends it."
 
@@ -28,6 +31,8 @@ class Store:
     """Rule id -> its last record."""
     events: dict[str, tuple[str, Rule]] = field(default_factory=dict)
     """Id of a journal event that a record says it came with -> that record."""
+    comparisons: dict[tuple[str, str], Comparison] = field(default_factory=dict)
+    """(rule id, name) -> each watch and recheck that any record of the rule had, ended ones included."""
     foreign: list[str] = field(default_factory=list)
     """Records that another system wrote after ours had begun."""
     _begun: bool = False
@@ -38,6 +43,9 @@ class Store:
         if not isinstance(record, Rule):
             return
         self.where[record.id] = where
+        for found in (record.trial.watch, record.trial.recheck) if record.trial is not None else ():
+            if found is not None:
+                self.comparisons[record.id, found.name] = found
         ours = bool(record.at or record.event)
         if record.event:
             self.events[record.event] = where, record
@@ -48,6 +56,14 @@ class Store:
     def knows(self, rule_id: str) -> bool:
         """Whether there is such a rule, or was before it was forgotten."""
         return rule_id in self.book.rules or rule_id in self.book.tombstones
+
+    def arm(self, said: Said) -> Arm | None:
+        """The arm that the coin of its own trial, watch or recheck gives to its unit; None where no record has it."""
+        if said.check:
+            compared = self.comparisons.get((said.rule_id, said.check))
+            return compared.arm(said.unit) if compared is not None else None
+        rule = self.book.get(said.rule_id)
+        return rule.trial.arm(said.unit) if rule is not None and rule.trial is not None else None
 
 
 @dataclass(frozen=True, slots=True)

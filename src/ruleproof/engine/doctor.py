@@ -175,12 +175,11 @@ def _trials(store: Store, records: Iterable[tuple[str, Mapping[str, object]]]) -
                 message = f"a trial of {shown(rule_id)}, and the store has no such rule"
                 found[rule_id] = Problem("orphan-trial", message, where, "warning", "It has no effect.")
         for told in told_from(value):
-            rule = store.book.get(told.rule_id)
-            arm = rule.trial.arm(told.unit) if rule is not None and rule.trial is not None else None
+            arm = store.arm(told)
             if arm not in (None, told.arm):
                 message = f"{shown(told.unit)} is {told.arm} here for {told.rule_id}, and its coin says {arm}"
                 hint = "It counts in the arm of its coin; somebody wrote to this file by hand."
-                found.setdefault(f"arm {told.rule_id}", Problem("other-arm", message, where, "warning", hint))
+                found.setdefault(f"arm {told.about}", Problem("other-arm", message, where, "warning", hint))
     return list(found.values())
 
 
