@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conformance.test_e6_after_promotion import promoted
 
 from ruleproof.core.ids import digest
 from ruleproof.core.signals import DEFAULT_WEIGHTS
@@ -101,3 +102,24 @@ def test_s7_a_rewritten_workspace_is_sound_and_other_processes_follow(
     assert_no_trace(root)
     assert other.rules.effectiveness().keys() == {found.id for found in one.rules.all()}
     assert examine(other.workspace, composer=other.composer, folder=Housekeeping(root)) == ()
+
+
+def test_s7_a_forgotten_session_stays_in_the_arm_that_it_was_in(open_harness: Callable[..., Harness]) -> None:
+    settings: dict[str, Any] = {"rule_trial_policy": "anytime", "rule_holdout": 0.5, "durability": "os"}
+    harness = open_harness(**settings)
+    tried, checked = harness.rules.add("One.", metric="m"), promoted(harness, "Two.")
+    harness.rules.recheck(checked.id)
+    for number in range(10):
+        harness.context(session_id=f"s{number}")
+        harness.report(f"s{number}", {"m": number / 10, "outcome": number / 10})
+
+    def figures() -> list[Any]:
+        fresh = open_harness(**settings)
+        found = fresh.rules.evidence(tried.id), fresh.rules.after(checked.id).evidence
+        return [(one["shown"], one["withheld"], one["effect"]) for one in found]
+
+    before = figures()
+    for number in range(10):
+        forgotten(harness, f"s{number}")
+    assert figures() == before
+    assert examine(harness.workspace) == ()

@@ -12,6 +12,7 @@ from ruleproof.core.evidence.assignment import assigned
 from ruleproof.core.evidence.budget import share
 from ruleproof.core.evidence.stream import Arm
 from ruleproof.core.ids import digest
+from ruleproof.core.renaming import is_alias
 
 LIFE = 0.05
 """The chance that a rule that still helps is ever retired by a recheck, over all the rechecks of its life."""
@@ -41,9 +42,9 @@ class Comparison:
         """What its units are filed under; tells nothing of the key."""
         return digest(self.key)[:12]
 
-    def arm(self, unit: str) -> Arm:
-        """The arm of a unit, from what was recorded at the start and nothing else."""
-        return assigned(self.key.encode(), self.digest, unit, self.holdout)
+    def arm(self, unit: str) -> Arm | None:
+        """The arm of a unit, from what was recorded at the start and nothing else; None: forgotten, as in a trial."""
+        return None if is_alias(unit) else assigned(self.key.encode(), self.digest, unit, self.holdout)
 
     @property
     def level(self) -> float:

@@ -22,7 +22,12 @@ _OTHERS = frozenset(("rule", "rationale"))
 
 def alias_of(session_id: str) -> str:
     """The name of that session once it is forgotten; one name, always, and an alias is its own."""
-    return session_id if session_id.startswith(_PREFIX) else _PREFIX + digest(session_id)[-16:]
+    return session_id if is_alias(session_id) else _PREFIX + digest(session_id)[-16:]
+
+
+def is_alias(unit: str) -> bool:
+    """Whether this stands for a forgotten session: no coin of it can be thrown again, and its recorded arm stands."""
+    return unit.startswith(_PREFIX)
 
 
 class Renaming:

@@ -16,6 +16,7 @@ from typing import Literal, TypeVar
 from ruleproof.core.evidence.assignment import assigned, assigned_in_block, place_in_task
 from ruleproof.core.evidence.stream import Arm
 from ruleproof.core.recheck import Comparison
+from ruleproof.core.renaming import is_alias
 
 Exposure = Literal["shown", "assumed", "withheld", "read", "unknown"]
 """How far a session saw a rule. `assumed`: a context with the rule was composed without a session id; `read`: no
@@ -118,8 +119,11 @@ class TrialState:
         return self.policy == "anytime" and bool(self.key and self.digest and self.number) and 0.0 < self.holdout < 1.0
 
     def arm(self, unit: str) -> Arm | None:
-        """The arm of a unit, from what was recorded when the trial started and nothing else; None: nobody has one."""
-        return self._throw(unit)[0] if self.randomised else None
+        """The arm of a unit, from what was recorded when the trial started and nothing else.
+
+        None: nobody has one, or the unit was forgotten and keeps the arm that is on record.
+        """
+        return self._throw(unit)[0] if self.randomised and not is_alias(unit) else None
 
     def block(self, unit: str) -> str | None:
         """The block of a unit whose coin is shared with a partner; None where it is its own."""

@@ -102,6 +102,8 @@ def telling(
         breached = in_family(judgement.signatures, rule.metric)
         value = metrics.get(rule.metric) if rule.metric is not None else 1.0 - breached if metrics else None
         arm = running.arm(unit)
+        if arm is None:
+            continue
         yield Told(rule.id, report.session_id, unit, arm, breached, value, report.task_id, metrics, costs, running.name)
 
 
