@@ -170,6 +170,8 @@ LINES: tuple[tuple[str, ...], ...] = (
     ("evalset", "capture", "--session", "予約", "outcome=0.1", "--prompt", "予約"),
     ("evalset", "attach", CASE, "--prompt", "予約"),
     ("evalset", "remove", CASE),
+    ("validate", "--command", "false"),
+    ("validate",),
     ("regress", "--sample", "5", "--junit", "regress.xml"),
     ("propose", "flights", "Check the 運賃 rules before a change."),
     ("review",),
@@ -243,7 +245,9 @@ def test_json_is_one_harmless_document_that_says_how_it_went(line: tuple[str, ..
 @pytest.mark.parametrize("line", [line for line in LINES if line[:1] != ("init",)], ids=" ".join)
 def test_looking_twice_says_the_same(line: tuple[str, ...], hostile: Cli) -> None:
     """What only looks changes nothing: the files stay byte for byte."""
-    if line[0] in ("trust", "ingest", "report", "pause", "forget", "demo", "regress", "propose") or line[:2] in (
+    if line[0] in ("trust", "ingest", "report", "pause", "forget", "demo", "validate", "regress", "propose") or line[
+        :2
+    ] in (
         ("notices", "ack"),
         ("rules", "add"),
         ("rules", "retire"),

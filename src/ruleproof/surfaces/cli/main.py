@@ -46,6 +46,7 @@ from ruleproof.surfaces.cli import (
     tool,
     trial,
     trust,
+    validate,
 )
 from ruleproof.surfaces.cli.exits import Exit
 from ruleproof.surfaces.cli.opening import words
@@ -64,6 +65,7 @@ COMMANDS: tuple[tuple[str, Verb], ...] = (
     ("forecast", forecast.forecast),
     ("simulate", simulate.simulate),
     ("calibrate", calibrate.calibrate),
+    ("validate", validate.validate),
     ("regress", regress.regress),
     ("journal", journal.journal),
     ("pause", pause.pause),

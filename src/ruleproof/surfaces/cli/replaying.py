@@ -1,0 +1,76 @@
+"""What `regress` and `validate` share: the options that name a replay, and a harness that runs it.
+
+Both options stand on the command line alone: a settings file, which may come with a clone, cannot name code to run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ruleproof.errors import RuleproofError
+from ruleproof.surfaces.cli.opening import opened
+
+if TYPE_CHECKING:
+    from ruleproof.config import HarnessConfig
+    from ruleproof.edge.replaycommand import CommandReplay
+    from ruleproof.engine.ports import Replay
+    from ruleproof.harness import Harness
+
+Function = Annotated[
+    str | None, typer.Option("--replay", metavar="MODULE:FUNCTION", help="Runs a case: called with case and context.")
+]
+Template = Annotated[
+    str | None,
+    typer.Option("--command", metavar="TEMPLATE", help="The same as a command; {case} and {context} become files."),
+]
+Scoring = Annotated[
+    str | None,
+    typer.Option("--evaluator", metavar="MODULE:FUNCTION", help="Scores a replay; without it, its messages are."),
+]
+
+
+@contextlib.contextmanager
+def replaying(
+    replay: str | None,
+    command: str | None,
+    evaluator: str | None,
+    told: Callable[[Replay], Replay] = lambda replay: replay,
+) -> Iterator[Harness]:
+    """The harness of this folder with the replay that the options name; without one it has none.
+
+    `told` wraps it. What the host's functions print goes to standard error. Raises BadParameter for a wrong option.
+    """
+    if replay is not None and command is not None:
+        raise typer.BadParameter("give --replay or --command, not both", param_hint="--replay")
+    commands: list[CommandReplay] = []
+
+    def made(config: HarnessConfig) -> Replay:
+        from ruleproof.edge.replaycommand import CommandReplay
+
+        if replay is not None:
+            return told(_loaded(replay, "--replay"))
+        commands.append(CommandReplay(command or "", timeout_s=config.replay_timeout_s))
+        return told(commands[0])
+
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # what the host's functions print is no part of our document
+            scoring = _loaded(evaluator, "--evaluator") if evaluator is not None else None
+            with opened(evaluator=scoring, replay=None if replay is None and command is None else made) as harness:
+                yield harness
+    finally:
+        for one in commands:
+            one.close()
+
+
+def _loaded(name: str, option: str) -> Callable[..., Any]:
+    from ruleproof.edge.replaycommand import load_function
+
+    try:
+        return load_function(name)
+    except RuleproofError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from None
