@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import tomllib
+from contextlib import closing
 
 import pytest
 from tests.surfaces.cliterminal import Cli
+
+from ruleproof import Harness
 
 
 def test_init_sets_the_anytime_policy_and_says_how_to_have_the_short_gate(bare: Cli) -> None:
@@ -78,6 +82,78 @@ def test_forecast_of_a_running_trial_uses_what_it_saw(cli: Cli) -> None:
     assert said["evidence"]["shown"]["counted"] + said["evidence"]["withheld"]["counted"] == 7
 
 
+def test_a_rule_on_paired_replays_is_forecast_in_pairs(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[tuple[str, bool], int] = {}
+
+    def replay(case, context):
+        """A case passes three times of five with the rule, and twice without it."""
+        arm = (case.id, "One." in context)
+        seen[arm] = seen.get(arm, 0) + 1
+        passed = case.kind == "win" or seen[arm] % 5 < (3 if arm[1] else 2)
+        return {"session_id": f"{arm}{seen[arm]}", "scores": {"outcome": float(passed)}}
+
+    with closing(Harness.create(replay=replay)) as harness:
+        for name in ("f1", "f2", "f3"):
+            harness.report(name, {"outcome": 0.0})
+            harness.evalset.capture_session(name, replay_input={"prompt": name})
+        rule = harness.rules.add("One.", metric="outcome").id
+        asyncio.run(harness.validate_candidates())
+    told = cli.json("forecast", rule)
+    assert told["unit"] == "pairs" and told["policy"] == "paired" and told["most_pairs"] == 200
+    assert told["more"] == told["evidence"]["pairs_needed"] > 0
+    said = " ".join(cli.ok("forecast", rule).out.split())
+    assert f"still needed about {told['more']} pairs" in said and "15 of replays" in said and "unknown" not in said
+    assert "replay_max_pairs" not in said
+    monkeypatch.setenv("HARNESS_REPLAY_MAX_PAIRS", "20")
+    limited = " ".join(cli.ok("forecast", rule).out.split())
+    assert "above the limit of 20 pairs in all" in limited and "raise replay_max_pairs" in limited
+
+
+def test_pairs_are_forecast_before_a_trial(bare: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = bare.json("forecast", "--pairs", "--effect", "0.26", "--lost", "0.05")
+    assert told["unit"] == "pairs" and told["policy"] == "paired"
+    alone, _, twentieth = told["forecasts"]
+    assert alone["median"] == 26 and alone["level"] == 0.05 and twentieth["median"] > alone["median"]
+    table = bare.json("forecast", "--pairs", "--lost", "0.4")["forecasts"]
+    assert {row["effect"] for row in table} == {0.05, 0.1, 0.15, 0.2}, "0.25 gained beside 0.4 lost twice is above one"
+    graded, narrow = (
+        bare.json("forecast", "--pairs", "--effect", "0.1", "--spread", spread)["forecasts"][0]["median"]
+        for spread in ("0.5", "0.2")
+    )
+    assert bare.json("forecast", "--pairs", "--effect", "0.1")["forecasts"][0]["median"] == graded > narrow
+    said = " ".join(bare.ok("forecast", "--pairs", "--effect", "0.02").out.split())
+    assert "limit of 200 pairs in all" in said and "runs each case once" in said
+    monkeypatch.setenv("HARNESS_REPLAY_POLICY", "paired")
+    assert "runs each case once" not in " ".join(bare.ok("forecast", "--pairs").out.split())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--pairs", "--rate", "0.4"),
+        ("--pairs", "--effect", "-0.2"),
+        ("--lost", "0.1"),
+        ("--pairs", "--lost", "0.1", "--spread", "0.2"),
+        ("--rate", "0.4", "--spread", "0.2"),
+    ],
+)
+def test_what_does_not_belong_together_is_refused(bare: Cli, options: tuple[str, ...]) -> None:
+    assert bare("forecast", *options).code == 2
+    assert bare("forecast", "--pairs", "--effect", "0.9", "--lost", "0.2").code == 1
+
+
+def test_the_forecast_names_its_policy_and_that_yours_is_another(bare: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def said() -> str:
+        return " ".join(bare.ok("forecast", "--effect", "0.2").out.split())
+
+    monkeypatch.setenv("HARNESS_RULE_TRIAL_POLICY", "anytime")
+    monkeypatch.setenv("HARNESS_RULE_HOLDOUT", "0.5")
+    assert "under the policy anytime" in said() and "setting is fixed" not in said()
+    monkeypatch.setenv("HARNESS_RULE_TRIAL_POLICY", "fixed")
+    monkeypatch.setenv("HARNESS_RULE_HOLDOUT", "0")
+    assert "Your setting is fixed: it withholds nothing and takes 5 sessions" in said()
+
+
 def test_an_effect_says_nothing_about_a_fixed_trial(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_RULE_TRIAL_POLICY", "fixed")
     rule = cli.add("One.")
@@ -87,7 +163,8 @@ def test_an_effect_says_nothing_about_a_fixed_trial(cli: Cli, monkeypatch: pytes
 
 
 def test_a_running_trial_has_its_rate_and_holdout_already(cli: Cli) -> None:
-    assert cli("forecast", cli.add("One."), "--rate", "0.4").code == 2
+    rule = cli.add("One.")
+    assert cli("forecast", rule, "--rate", "0.4").code == cli("forecast", rule, "--pairs").code == 2
 
 
 def test_simulate_gives_the_same_table_for_the_same_seed_whatever_the_processes(bare: Cli) -> None:

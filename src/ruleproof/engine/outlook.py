@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ruleproof.core.evidence import budget
 from ruleproof.core.evidence.anytime import AnytimePolicy
 from ruleproof.core.evidence.betting import EFFECTS
-from ruleproof.core.evidence.forecast import forecast_sessions
+from ruleproof.core.evidence.forecast import Forecast, forecast_graded_pairs, forecast_pairs, forecast_sessions
 from ruleproof.core.evidence.stream import Stream
 from ruleproof.core.rule import Rule
 from ruleproof.core.rulebook import Rulebook
@@ -22,9 +23,10 @@ EFFECTS_SHOWN = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """Sessions still needed at one level: half of such trials are decided by `median`, four in five by `likely`.
+    """Sessions, or pairs of replays, still needed at one level: half of such trials are decided by `median`, four in
+    five by `likely`.
 
-    None: out of reach. `case` says what the level stands for, `seen` how many sessions count already.
+    None: out of reach. `case` says what the level stands for, `seen` how many units count already.
     """
 
     case: str
@@ -35,25 +37,49 @@ class Outlook:
     seen: int = 0
 
     def exceeds(self, most: int) -> bool:
-        """Whether a figure lies beyond the limit of `most` sessions in all."""
+        """Whether a figure lies beyond the limit of `most` units in all."""
         return any(more is None or self.seen + more > most for more in (self.median, self.likely))
 
 
-def outlook(book: Rulebook, effect: float, *, rate: float | None, holdout: float, alpha: float) -> tuple[Outlook, ...]:
+def outlook(
+    book: Rulebook, effect: float, *, rate: float | None, spread: float, holdout: float, alpha: float
+) -> tuple[Outlook, ...]:
     """A trial that starts now: alone, as the next of this workspace, and as the twentieth; harm has its own level."""
-    if effect < 0.0:
-        return (_new("harm, at any place", effect, HARM, rate, holdout),)
+
+    def at(level: float) -> Forecast:
+        return forecast_sessions(effect, level=level, rate=rate, spread=spread, holdout=holdout)
+
+    levels = _levels(book, alpha) if effect >= 0.0 else (("harm, at any place", HARM),)
+    return _rows(effect, levels, at)
+
+
+def outlook_pairs(
+    book: Rulebook, effect: float, *, lost: float | None, spread: float, alpha: float
+) -> tuple[Outlook, ...]:
+    """The same in pairs of replays of failures, for an effect above 0. `lost`: share of pairs that pass only without
+    the rule, for a metric that passes or fails; None: a graded one, with this `spread` between replays of a case.
+    """
+
+    def at(level: float) -> Forecast:
+        if lost is None:
+            return forecast_graded_pairs(effect, spread, level=level)
+        return forecast_pairs(effect + lost, lost, level=level)
+
+    return _rows(effect, _levels(book, alpha), at)
+
+
+def _levels(book: Rulebook, alpha: float) -> Sequence[tuple[str, float]]:
     number = next_number(book)
     promoted = sum(rule.trial is not None and rule.trial.verdict.startswith(PAID) for rule in book.all())
     cases = [("alone", alpha), (f"number {number}, the next here", budget.level(number, promoted, alpha))]
     if number < 20:
         cases.append(("number 20", budget.level(20, promoted, alpha)))
-    return tuple(_new(case, effect, level, rate, holdout) for case, level in cases)
+    return cases
 
 
-def _new(case: str, effect: float, level: float, rate: float | None, holdout: float) -> Outlook:
-    found = forecast_sessions(effect, level=level, rate=rate, holdout=holdout)
-    return Outlook(case, effect, level, found.median, found.likely)
+def _rows(effect: float, levels: Sequence[tuple[str, float]], at: Callable[[float], Forecast]) -> tuple[Outlook, ...]:
+    found = [(case, level, at(level)) for case, level in levels]
+    return tuple(Outlook(case, effect, level, one.median, one.likely) for case, level, one in found)
 
 
 def running(workspace: Workspace, rule: Rule, trial: TrialState, effect: float, alpha: float) -> Outlook:

@@ -27,6 +27,8 @@ _NORMAL = (
 """Nodes and weights that integrate a standard normal exactly up to degree 9 (Gauss-Hermite, five points)."""
 
 MOST = 1_000_000
+STEADY = 1e-6
+"""Least standard deviation of a walk: units that all say the same, as where every pair is gained, still get there."""
 
 Outcomes = Sequence[tuple[float, float, float]]
 """(probability, weight, scaled residual) of one unit: what a bettor of effect k multiplies by 1 + weight tanh(k x)."""
@@ -149,9 +151,9 @@ def _crossing(units: Outcomes, effects: Sequence[float], capital: Sequence[float
         drifts.append(drift)
         variances.append(fsum(chance * (step - drift) ** 2 for chance, step in logs))
     walks = [
-        (log(money), drift, sqrt(variance))
+        (log(money), drift, max(STEADY, sqrt(variance)))
         for money, drift, variance in zip(capital, drifts, variances, strict=True)
-        if money > 0.0 and variance > 0.0
+        if money > 0.0
     ]
     if sum(capital) * level >= 1.0:
         return Forecast(0, 0)
