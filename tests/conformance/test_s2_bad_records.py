@@ -59,6 +59,64 @@ BAD = {
 }
 
 
+R = "r-0000000000"
+SENSELESS: dict[str, dict[str, Any]] = {
+    "an unknown kind": {"kind": "banana"},
+    "no kind": {"session": "s1"},
+    "a round of nothing": {"kind": "replay", "rule": R},
+    "a round without a target": {
+        "kind": "replay",
+        "rule": R,
+        "cases": [{"case": "c", "kind": "failure", "treated": [{}]}],
+    },
+    "a round without cases": {"kind": "replay", "rule": R, "target": "m"},
+    "a round of no replay": {"kind": "replay", "rule": R, "target": "m", "cases": [{"case": "c", "kind": "failure"}]},
+    "a round of no case": {"kind": "replay", "rule": R, "target": "m", "cases": [5]},
+    "a round of no rule": {"kind": "replay", "rule": 5, "target": "m", "cases": []},
+    "an attempt of no rule": {"kind": "attempt", "rule": [R]},
+    "an observation of no session": {"kind": "observation", "session": [], "scores": {"m": 1.0}, "seen": {R: 5}},
+    "an observation of a number": {"kind": "observation", "session": "s1", "scores": {}, "seen": {R: 5}},
+    "an observation of a list": {"kind": "observation", "session": "s1", "seen": []},
+    "scores that are a list": {"kind": "observation", "session": "s1", "seen": {}, "scores": [1.0]},
+    "a value out of range": {
+        "kind": "observation",
+        "session": "s1",
+        "seen": {R: {"breached": True, "exposure": "withheld", "value": 7}},
+    },
+    "a check of no comparison": {
+        "kind": "check",
+        "session": "s1",
+        "seen": {R: {"breached": True, "exposure": "withheld", "value": 0.5}},
+    },
+    "an exposure of the future": {"kind": "exposure", "session": "s1", "rules": {R: "whispered"}},
+    "an exposure of nobody": {"kind": "exposure", "session": None, "rules": {R: "withheld"}},
+    "a notice of a list": {"kind": "notice", "session": "s1", "pool": []},
+}
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("what", SENSELESS)
+def test_s2_a_senseless_record_of_a_trial_is_named_and_hides_no_evidence(
+    what: str, first: bool, root: Path, open_harness: Open
+) -> None:
+    settings: dict[str, Any] = {"rule_trial_policy": "anytime", "rule_holdout": 0.5, "replay_policy": "paired"}
+    harness = open_harness(**settings)
+    rule = harness.rules.add("Sound.", metric="m")
+    for number in range(6):
+        harness.context(session_id=f"s{number}")
+        harness.report(f"s{number}", {"m": number / 10})
+    known, trial = harness.rules.evidence(rule.id), harness.rules.trial(rule.id)
+    assert known["shown"] and everything_about(harness) == ()
+    file = root / "trials.jsonl"
+    bad = json.dumps(SENSELESS[what]).replace(R, rule.id).encode() + b"\n"
+    number = 1 if first else file.read_bytes().count(b"\n") + 1
+    file.write_bytes(bad + file.read_bytes() if first else file.read_bytes() + bad)
+    for again in (harness, open_harness(**settings)):
+        assert again.rules.evidence(rule.id) == known
+        assert again.rules.trial(rule.id) == trial
+        assert [problem.where for problem in everything_about(again)] == [f"trials.jsonl:{number}"]
+
+
 def everything_about(harness: Harness) -> tuple[Any, ...]:
     return examine(harness.workspace, composer=harness.composer, folder=Housekeeping(harness.config.root))
 

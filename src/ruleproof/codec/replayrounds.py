@@ -56,19 +56,19 @@ def replayed_rule(value: Mapping[str, object]) -> str | None:
 
 
 def round_from(value: Mapping[str, object]) -> Round | None:
-    """The round of a record; None for anything else."""
-    rule_id = replayed_rule(value)
-    if rule_id is None:
+    """The round of a record; None for anything else, and without a target or any case: it would hide others."""
+    rule_id, target = replayed_rule(value), text(value.get("target"))
+    if rule_id is None or not target:
         return None
     cases, sessions = [], []
     for case in map(mapping, items(value.get("cases"))):
         kind = case.get("kind")
-        if kind in KINDS:
-            arms = [[mapping(one) for one in items(case.get(arm))] for arm in ("treated", "control")]
+        arms = [[mapping(one) for one in items(case.get(arm))] for arm in ("treated", "control")]
+        if kind in KINDS and any(arms):
             sessions += [text(one.get("session")) for arm in arms for one in arm if one.get("session")]
             treated, control = (tuple(map(_replay_from, arm)) for arm in arms)
             cases.append(CaseRound(text(case.get("case")), kind, treated, control))
-    return Round(rule_id, text(value.get("target")), tuple(cases), tuple(sessions))
+    return Round(rule_id, target, tuple(cases), tuple(sessions)) if cases else None
 
 
 def _replay_to(one: Replayed) -> dict[str, object]:

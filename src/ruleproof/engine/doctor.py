@@ -19,7 +19,9 @@ from ruleproof.codec import notices
 from ruleproof.codec.jsonl import decode_line
 from ruleproof.codec.reading import mapping, text
 from ruleproof.codec.records import attempt_from, exposure_from, record_from, told_from
+from ruleproof.codec.replayrounds import replayed_rule
 from ruleproof.codec.sessionlog import session_record_from
+from ruleproof.codec.trialrecords import trial_problem
 from ruleproof.core.diagnosis import Store, Told, rule_problems, text_problems, unfinished
 from ruleproof.core.ids import shown
 from ruleproof.core.notice import Notice
@@ -168,9 +170,12 @@ def _records(
 def _trials(store: Store, records: Iterable[tuple[str, Mapping[str, object]]]) -> list[Problem]:
     found: dict[str, Problem] = {}
     for where, value in records:
-        attempt, exposed = attempt_from(value), exposure_from(value)
-        named = [*mapping(value.get("seen")), *(exposed[1] if exposed else ())]
-        for rule_id in (*named, *([attempt] if attempt else ())):
+        bad = trial_problem(value, where)
+        if bad is not None:
+            found[where] = bad
+        exposed = exposure_from(value)
+        about = attempt_from(value) or replayed_rule(value)
+        for rule_id in (*mapping(value.get("seen")), *(exposed[1] if exposed else ()), *([about] if about else ())):
             if rule_id not in found and not store.knows(rule_id):
                 message = f"a trial of {shown(rule_id)}, and the store has no such rule"
                 found[rule_id] = Problem("orphan-trial", message, where, "warning", "It has no effect.")
