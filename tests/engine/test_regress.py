@@ -98,6 +98,7 @@ def test_what_could_not_be_compared_is_skipped_with_its_reason_and_is_no_success
     report = run(harness)
     (result,) = report.results
     assert (result.status, report.replayed) == ("skipped", 0) and reason in result.reason
+    assert not report.clean and report.as_json()["clean"] is False
 
 
 def test_a_case_without_an_input_is_skipped_and_the_others_run(open_harness: Open) -> None:

@@ -67,7 +67,9 @@ def test_nothing_replayed_is_5_and_never_0(shop: Cli, options: tuple[str, ...]) 
     found = shop("regress", *options)
     assert found.code == 5
     assert "2 skipped" in found.out and "nothing is claimed" in " ".join(found.out.split())
-    assert shop("regress", *options, "--json").json["ok"] is False
+    said = shop("regress", *options, "--json").json
+    assert (said["ok"], said["clean"]) == (False, False)
+    assert shop.json("journal", "--type", "regression")["events"][-1]["clean"] is False
 
 
 def test_a_session_that_was_captured_already_is_not_said_to_be_kept_anew(cli: Cli) -> None:

@@ -51,8 +51,8 @@ class RegressionReport:
 
     @property
     def clean(self) -> bool:
-        """Nothing regressed; says nothing where `replayed` is 0."""
-        return not self.count("regressed")
+        """Something was compared, and nothing regressed."""
+        return self.replayed > 0 and not self.count("regressed")
 
     def as_json(self) -> dict[str, object]:
         """The run as JSON values."""

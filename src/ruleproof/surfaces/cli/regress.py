@@ -68,7 +68,7 @@ def _warning(found: RegressionReport) -> str:
 
 
 def _code(found: RegressionReport) -> Exit:
-    if not found.clean:
+    if found.count("regressed"):
         return Exit.PROBLEMS
     return Exit.DONE if found.replayed else Exit.UNCHECKED
 
