@@ -23,6 +23,9 @@ def worse(case, context):
 def dead(case, context):
     raise RuntimeError("model down")
 
+def partial(case, context):
+    return {"session_id": "new-" + case.session_id, "scores": {"outcome": case.baseline_scores["outcome"], "other": 0}}
+
 def silent(case, context):
     return "new-" + case.session_id
 
@@ -90,6 +93,22 @@ def test_a_run_that_skipped_cases_warns_and_keeps_its_exit_code(shop: Cli) -> No
     said = "Warning: 2 of 4 cases were skipped, so nothing is claimed about them; 2 were compared."
     assert found.code == 0 and said in found.err
     assert shop.json("regress", "--replay", "shop_replays:same")["warning"] == said.removeprefix("Warning: ")
+
+
+def test_a_metric_that_the_replay_lacks_is_missing_and_the_case_is_compared_in_part(shop: Cli) -> None:
+    shop.ok("evalset", "capture", "--session", "s-2", "outcome=1", "tone=0.9", "--kind", "win", "--prompt", "x")
+    found = shop("regress", "--replay", "shop_replays:partial", "--junit", "j.xml")
+    said = "1 of 3 compared cases were compared in part: their replays lack tone, so nothing is claimed about that."
+    assert found.code == 0 and f"Warning: {said}" in found.err
+    assert "outcome +0.00, no tone in the replay" in found.err and "tone" in found.out
+    cases = {case.attrib["name"].partition("session ")[2]: case for case in ET.parse(shop.folder / "j.xml").getroot()}
+    assert [one.text for one in cases["s-2)"]] == ["compared in part: no tone in the replay"]
+    assert not list(cases["s-good)"])
+    told = shop.json("regress", "--replay", "shop_replays:partial")
+    assert (told["warning"], told["partly_compared"]) == (said, 1)
+    assert [result["missing"] for result in told["results"]] == [["tone"], [], []]
+    whole = shop.json("regress", "--replay", "shop_replays:same")
+    assert "warning" not in whole and whole["partly_compared"] == 0
 
 
 def test_an_empty_eval_set_is_5(cli: Cli) -> None:
@@ -162,9 +181,10 @@ def test_junit_holds_whatever_a_case_holds(tmp_path: Path) -> None:
     results = (
         CaseResult("c-1", "win", HOSTILE, "regressed", deltas={HOSTILE: -1.0}),
         CaseResult("c-2", "win", "\0", "skipped", reason=HOSTILE),
+        CaseResult("c-3", "win", "s", "unchanged", deltas={"m": 0.0}, missing=(HOSTILE, "]]>&")),
     )
     suite = ET.fromstring(junit(RegressionReport("", "", results)))
-    assert [one[0].tag for one in suite] == ["failure", "skipped"]
+    assert [one[0].tag for one in suite] == ["failure", "skipped", "system-out"]
 
 
 def test_a_file_that_cannot_be_written_is_4_and_no_success(shop: Cli) -> None:

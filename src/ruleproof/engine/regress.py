@@ -22,7 +22,9 @@ JOURNALED = 50
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """One case. `deltas`: replay minus baseline per metric; `reason` says why it was skipped."""
+    """One case. `deltas`: replay minus baseline per metric; `reason` says why it was skipped. `missing`: metrics of the
+    baseline that the replay lacks, where others were compared.
+    """
 
     case_id: str
     kind: CaseKind
@@ -31,6 +33,7 @@ class CaseResult:
     replay_session_id: str = ""
     deltas: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,11 @@ class RegressionReport:
         return len(self.results) - self.count("skipped")
 
     @property
+    def partly(self) -> tuple[CaseResult, ...]:
+        """The cases that were compared on some of their metrics."""
+        return tuple(result for result in self.results if result.missing)
+
+    @property
     def clean(self) -> bool:
         """Something was compared, and nothing regressed."""
         return self.replayed > 0 and not self.count("regressed")
@@ -62,6 +70,7 @@ class RegressionReport:
             "total_cases": len(self.results),
             "replayed": self.replayed,
             **{status: self.count(status) for status in ("improved", "unchanged", "regressed", "skipped")},
+            "partly_compared": len(self.partly),
             "clean": self.clean,
             "results": [asdict(result) for result in self.results],
         }
@@ -126,4 +135,5 @@ def _chosen(listed: Sequence[EvalCase], sample: int) -> list[EvalCase]:
 
 def _result(case: EvalCase, one: Replayed, margins: Margins) -> CaseResult:
     status = status_of(one, margins)
-    return CaseResult(case.id, case.kind, case.session_id, status, one.session_id, one.deltas, one.why_not)
+    missing = one.missing if one.deltas else ()
+    return CaseResult(case.id, case.kind, case.session_id, status, one.session_id, one.deltas, one.why_not, missing)

@@ -53,6 +53,11 @@ class Replayed:
         return {name: self.scores[name] - self.baseline[name] for name in sorted(self.scores.keys() & self.baseline)}
 
     @property
+    def missing(self) -> tuple[str, ...]:
+        """The metrics of the baseline that the replay lacks: nothing is claimed about them."""
+        return tuple(sorted(self.baseline.keys() - self.scores))
+
+    @property
     def why_not(self) -> str:
         """Why it cannot be compared; empty where it can."""
         if self.failure or self.deltas:

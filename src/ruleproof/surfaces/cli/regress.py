@@ -18,6 +18,9 @@ from ruleproof.surfaces.cli.verb import verb
 if TYPE_CHECKING:
     from ruleproof.engine.regress import CaseResult, RegressionReport
 
+NAMED = 5
+"""Missing metrics that a warning names."""
+
 
 @verb(
     "ruleproof regress --replay replays:run --junit regress.xml",
@@ -57,14 +60,21 @@ def regress(
 
 
 def _warning(found: RegressionReport) -> str:
-    """What a run that compared some cases and skipped others does not say; empty where nothing was skipped."""
-    skipped = found.count("skipped")
-    if not skipped or not found.replayed:
-        return ""
-    return (
-        f"{skipped} of {len(found.results)} cases were skipped, so nothing is claimed about them; "
-        f"{found.replayed} were compared."
-    )
+    """What a run that skipped cases, or metrics of cases, does not say; empty where it did not."""
+    skipped, partly = found.count("skipped"), found.partly
+    said = []
+    if skipped and found.replayed:
+        said.append(
+            f"{skipped} of {len(found.results)} cases were skipped, so nothing is claimed about them; "
+            f"{found.replayed} were compared."
+        )
+    if partly:
+        names = sorted({name for result in partly for name in result.missing})
+        said.append(
+            f"{len(partly)} of {found.replayed} compared cases were compared in part: their replays lack "
+            f"{', '.join(names[:NAMED])}{' and more' if len(names) > NAMED else ''}, so nothing is claimed about that."
+        )
+    return " ".join(said)
 
 
 def _code(found: RegressionReport) -> Exit:
