@@ -141,7 +141,7 @@ def test_a_sample_takes_the_wins_first(shop: Cli) -> None:
     [
         ("--replay", "shop_replays:same", "--command", "x"), ("--replay", "nowhere:f"), ("--replay", "shop_replays"),
         ("--replay", "shop_replays:REPLAYS"), ("--evaluator", "nowhere:f", "--replay", "shop_replays:same"),
-        ("--sample", "-1"),
+        ("--sample", "-1"), ("--command", ""), ("--command", " "), ("--command", "'x"),
     ],
 )  # fmt: skip
 def test_a_wrong_call_is_2_and_never_looks_like_a_regression(shop: Cli, options: tuple[str, ...]) -> None:

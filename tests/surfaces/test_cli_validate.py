@@ -98,7 +98,12 @@ def test_a_command_judges_too(shop: Cli) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [("--replay", "shop_judged:dead", "--command", "x"), ("--replay", "nowhere:f"), ("--rounds", "0")],
+    [
+        ("--replay", "shop_judged:dead", "--command", "x"),
+        ("--replay", "nowhere:f"),
+        ("--command", ""),
+        ("--rounds", "0"),
+    ],
 )
 def test_a_wrong_call_is_2(shop: Cli, options: tuple[str, ...]) -> None:
     found = shop("validate", *options)

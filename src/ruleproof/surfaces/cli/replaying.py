@@ -54,7 +54,10 @@ def replaying(
 
         if replay is not None:
             return told(_loaded(replay, "--replay"))
-        commands.append(CommandReplay(command or "", timeout_s=config.replay_timeout_s))
+        try:
+            commands.append(CommandReplay(command or "", timeout_s=config.replay_timeout_s))
+        except RuleproofError as error:
+            raise typer.BadParameter(str(error), param_hint="--command") from None
         return told(commands[0])
 
     try:
