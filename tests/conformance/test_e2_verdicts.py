@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.conformance.conftest import see
 from tests.conformance.test_e3_wiring import ANYTIME
+from tests.surfaces.cliterminal import Cli
 
 from ruleproof.core.evidence.fixed import fixed_evidence
 from ruleproof.core.evidence.intervals import newcombe
@@ -101,6 +102,27 @@ def test_e2_the_status_tool_carries_the_evidence_and_keeps_the_key_to_itself(
     key = rule.trial.key if rule.trial else ""
     assert not key or key not in str(answer)
     assert isinstance(answer["evidence_note"], str) and answer["evidence_note"]
+
+
+def test_e2_there_is_one_grade_of_a_fixed_trial_on_every_surface(
+    open_harness: Open, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness = open_harness()
+    history(harness, 12, 2)
+    rule = harness.rules.add("One.", metric=M)
+    for number in range(4):
+        see(harness, f"s{number}", 0.9)
+    assert harness.rules.evidence(rule.id)["grade"] == "none", "a few sessions cannot tell, however good they look"
+    monkeypatch.setenv("HARNESS_ROOT", str(root))
+    cli = Cli(monkeypatch, root)
+    texts = [
+        str(harness.toolset.call_sync("harness_rule_status", {"rule_id": rule.id})["evidence_note"]),
+        str(cli.json("trial", rule.id)["evidence"]),
+        *(cli.ok(*command, rule.id).out for command in (("trial",), ("rules", "show"), ("forecast",))),
+    ]
+    for text in texts:
+        assert "none (0 of 4 sessions alerted" in " ".join(text.split())
+        assert not any(word in text for word in ("weak", "moderate", "strong"))
 
 
 def test_e2_render_evidence_adds_one_line_a_rule_and_the_default_adds_nothing(open_harness: Open) -> None:

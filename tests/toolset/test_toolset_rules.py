@@ -9,6 +9,8 @@ import pytest
 
 from ruleproof.codec import notices
 from ruleproof.codec.records import rule_to
+from ruleproof.core.evidence.fixed import fixed_evidence
+from ruleproof.core.evidence.forward import judge
 from ruleproof.core.notice import Notice, NoticeMetric
 from ruleproof.core.trial import Baseline, TrialState
 from ruleproof.engine import change_rule
@@ -240,7 +242,7 @@ def test_the_status_counts_what_counted_and_names_what_did_not(place: Any) -> No
     assert answer["uncounted_sessions"] == 4
     assert answer["exposure"] == {"shown": 1, "assumed": 1, "withheld": 1, "read": 0, "unknown": 1, "unrecorded": 0}
     assert answer["rule"]["trial"]["observed_sessions"] == ["s-1", "s-2"], "the record shows the trial as of now"
-    assert "1 of 2 sessions alerted" in answer["evidence_note"] and "1 of 1 sessions" in answer["evidence_note"]
+    assert "1 of 2 sessions alerted" in answer["evidence_note"] and "1 of 1 before" in answer["evidence_note"]
 
 
 def test_the_status_of_an_unknown_rule_is_an_error(place: Any) -> None:
@@ -270,15 +272,20 @@ def test_many_uncounted_sessions_are_named_in_part_and_counted_in_full(place: An
 
 
 NOTES = [
-    ((0, 0, 0, 0), "No session counts yet, so nothing is known about this rule."),
+    ((0, 0, 0, 0), "No session counts yet, so nothing is known of the rule in use. Evidence: none"),
     (
         (0, 5, 0, 0),
         "0 of 5 sessions alerted: the true rate may lie anywhere from 0.00 to 0.43 (95 %). There is no usable baseline",
     ),
-    ((0, 5, 2, 8), "chance of 0.27 (baseline 2 of 8 sessions, biased high). Evidence: none."),
-    ((0, 20, 8, 8), "Evidence: strong."),
-    ((2, 2, 1, 4), "chance of 1.00"),
+    ((0, 5, 2, 8), "The baseline, 2 of 8 sessions, is biased high. Evidence: none (0 of 5 sessions alerted, 2 of 8"),
+    ((0, 5, 4, 4), "Evidence: none (0 of 5 sessions alerted"),
+    ((0, 20, 8, 8), "Evidence: none (0 of 20 sessions alerted"),
+    ((2, 2, 1, 4), "chance that a useless rule passes this gate: 0.56"),
 ]
+
+
+def evidence_of(trial: TrialState) -> dict[str, object]:
+    return {**judge("r", trial, sessions=5, margin=0.05).details, **fixed_evidence(trial, 5, 0.05)}
 
 
 @pytest.mark.parametrize(("counts", "said"), NOTES)
@@ -286,12 +293,13 @@ def test_the_note_says_how_weak_a_few_sessions_are(counts: tuple[int, int, int, 
     hit, seen, breached, sessions = counts
     observed = tuple(f"s-{number}" for number in range(seen))
     trial = TrialState(Baseline(breached, sessions), observed=observed, breached=observed[:hit])
-    assert said in evidence_note(trial)
+    assert said in evidence_note(trial, evidence_of(trial))
 
 
 def test_a_foreign_baseline_of_more_breaches_than_sessions_breaks_nothing() -> None:
     trial = TrialState(Baseline(9, 3), observed=("s-1",), breached=())
-    assert evidence_note(trial).endswith("Evidence: none.")
+    assert "no usable baseline" in evidence_note(trial, evidence_of(trial))
+    assert evidence_note(trial, {}).endswith("Evidence: none.")
     assert exposures(trial) == {"shown": 0, "assumed": 0, "withheld": 0, "read": 0, "unknown": 0, "unrecorded": 1}
 
 

@@ -108,7 +108,7 @@ def rule_status(bench: Bench, args: RuleStatus) -> Result:
         "held": rule.held,
         "after_promotion": said.of(bench.rules.after(rule.id).as_json()),
         "evidence": said.of(dict(found)),
-        "evidence_note": evidence_note(trial)
+        "evidence_note": evidence_note(trial, found)
         if trial.policy == "fixed" and found.get("policy") != "paired"
         else f"Evidence: {summary(found) or 'none'}.",
     }

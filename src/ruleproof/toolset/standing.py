@@ -1,37 +1,27 @@
-"""What the figures of a trial are worth, in words: few sessions say little, and a reader must see it at a glance."""
+"""What the figures of a trial of the fixed gate are worth, in words: few sessions say little, and a reader must see it
+at a glance.
+"""
 
 from __future__ import annotations
 
-from math import fsum
+from collections.abc import Mapping
 
-from ruleproof.core.evidence.grade import grade_of_chance
 from ruleproof.core.evidence.intervals import wilson
-from ruleproof.core.evidence.pretest import beta_binomial_pmf
+from ruleproof.core.evidence.summary import summary
 from ruleproof.core.trial import TrialState
 
 
-def evidence_note(trial: TrialState) -> str:
-    """How weak the trial's evidence is, with figures."""
-    seen, hit = len(trial.observed), len(trial.breached)
+def evidence_note(trial: TrialState, found: Mapping[str, object]) -> str:
+    """What was seen, with figures, and the evidence `found` with its grade, which is the only one."""
+    seen, hit, baseline = len(trial.observed), len(trial.breached), trial.baseline
+    worth = f"Evidence: {summary(found) or 'none'}."
     if not seen:
-        return "No session counts yet, so nothing is known about this rule."
+        return f"No session counts yet, so nothing is known of the rule in use. {worth}"
     low, high = wilson(hit, seen)
     figures = f"{hit} of {seen} sessions alerted: the true rate may lie anywhere from {low:.2f} to {high:.2f} (95 %)."
-    baseline = trial.baseline
     if not 0 <= baseline.breached <= baseline.sessions or not baseline.sessions:
-        return f"{figures} There is no usable baseline: a rule without any effect may look the same. Evidence: none."
-    chance = _no_worse(hit, seen, baseline.breached, baseline.sessions)
-    return (
-        f"{figures} A rule without any effect would show these figures or better ones with a chance of {chance:.2f} "
-        f"(baseline {baseline.breached} of {baseline.sessions} sessions, biased high). "
-        f"Evidence: {grade_of_chance(chance)}."
-    )
-
-
-def _no_worse(hit: int, seen: int, breached: int, sessions: int) -> float:
-    """P(at most `hit` of `seen` sessions alert), the rate being Beta(breached + 1/2, healthy + 1/2)."""
-    a, b = breached + 0.5, sessions - breached + 0.5
-    return min(1.0, fsum(beta_binomial_pmf(k, seen, a, b) for k in range(hit + 1)))
+        return f"{figures} There is no usable baseline: a rule without any effect may look the same. {worth}"
+    return f"{figures} The baseline, {baseline.breached} of {baseline.sessions} sessions, is biased high. {worth}"
 
 
 def exposures(trial: TrialState) -> dict[str, int]:

@@ -113,8 +113,7 @@ def _note(state: TrialState, found: Mapping[str, object]) -> str:
     from ruleproof.toolset.standing import evidence_note
 
     if state.policy == "fixed" and found.get("policy") != "paired":
-        said = f" What the gate is worth, whatever the figures that pass it: {summary(found)}." if found else ""
-        return evidence_note(state) + said
+        return evidence_note(state, found)
     return f"Evidence: {summary(found) or 'none: nothing was counted that can be compared'}."
 
 
