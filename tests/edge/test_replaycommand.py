@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -146,7 +147,9 @@ def test_closing_ends_what_runs() -> None:
         time.sleep(0.01)
     replay.close()
     thread.join(20)
-    assert raised and "exit code -9" in raised[0] and replay._running == set()
+    assert raised and "exit code -9" in raised[0] and not replay._running
+    with pytest.raises(SourceError, match="over"):
+        replay(CASE, "")
 
 
 @pytest.mark.parametrize("template", ["", "  ", "'unclosed"])
@@ -212,3 +215,17 @@ def test_what_cannot_be_imported_is_said(module: Path, name: str, said: str) -> 
     with pytest.raises(SourceError) as caught:
         load_function(name)
     assert said in str(caught.value)
+
+
+def test_folders_that_a_killed_run_left_behind_are_removed_by_a_later_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    old, new, other = (tmp_path / name for name in ("ruleproof-replay-old", "ruleproof-replay-new", "other"))
+    for folder in (old, new, other):
+        folder.mkdir()
+        (folder / "case.json").write_text("{}")
+    for folder in (old, other):
+        os.utime(folder, (0, 0))
+    CommandReplay("true", timeout_s=1)
+    assert not old.exists() and new.exists() and other.exists()

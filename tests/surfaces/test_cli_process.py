@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -209,3 +211,37 @@ def test_a_fault_of_ours_is_exit_3_and_asks_for_a_report(cli: Cli, monkeypatch: 
     assert "report" in result.err and "Traceback" not in result.err and "\x1b" not in result.err
     assert "Traceback" in cli("context", "--debug").err
     assert cli("context", "--json").json["error"]["type"] == "ZeroDivisionError"
+
+
+# --- a signal during replays ------------------------------------------------------------------------------------------
+
+
+@POSIX
+@pytest.mark.parametrize("verb", ["regress", "validate"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_command_of_a_replay_and_its_folder_with_the_run(
+    cli: Cli, verb: str, number: signal.Signals
+) -> None:
+    cli.ok("evalset", "capture", "--session", "s", "outcome=0", "--prompt", "x")
+    cli.ok("rules", "add", "Charge once.", "--metric", "outcome")
+    code = "import os, time; open('pid', 'w').write(str(os.getpid())); os.rename('pid', 'started'); time.sleep(600)"
+    template = f"{sys.executable} -c {shlex.quote(code)} {{case}}"
+    temporary = cli.folder / "tmp"
+    temporary.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ruleproof", verb, "--command", template],
+        cwd=cli.folder,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    started = cli.folder / "started"
+    while not started.exists() and process.poll() is None:
+        time.sleep(0.02)
+    assert list(temporary.iterdir())
+    process.send_signal(number)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 128 + number and b"Traceback" not in err and b"interrupted" in err
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
+    assert list(temporary.iterdir()) == []

@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -33,6 +34,9 @@ MAX_OUTPUT = 4 << 20
 _MAX_ERRORS = 4096
 _MAX_SAID = 300
 _BLOCK = 1 << 16
+_PREFIX = "ruleproof-replay-"
+_STALE_S = 2 * 86_400.0
+"""Twice the longest `replay_timeout_s`."""
 
 
 class CommandReplay:
@@ -50,13 +54,15 @@ class CommandReplay:
         if not self._words:
             raise Refused("The command is empty.", hint="For example 'python replay.py {case} {context}'.")
         self._timeout_s, self._max_output = timeout_s, max_output
-        self._mutex = threading.Lock()
-        self._running: set[subprocess.Popen[bytes]] = set()
+        self._mutex = threading.RLock()  # a signal may come while its thread closes
+        self._running: dict[subprocess.Popen[bytes], Path] = {}
+        self._closed = False
+        _remove_stale()
         atexit.register(self.close)
 
     def __call__(self, case: EvalCase, context: str) -> object:
         """The new session's id, or the object that the command printed."""
-        with tempfile.TemporaryDirectory(prefix="ruleproof-replay-") as folder:
+        with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as folder:
             files = {name: Path(folder) / name for name in ("case.json", "context.txt", "stdin.json")}
             both = json.dumps({"case": to_json(case), "context": context}).encode()
             for file, data in zip(
@@ -67,23 +73,25 @@ class CommandReplay:
             given = {"{case}": str(case_file), "{context}": str(context_file), "{id}": case.id}
             words = [_filled(word, given) for word in self._words]
             with source.open("rb") as stdin:
-                return _answer(self._run(words, stdin))
+                return _answer(self._run(words, stdin, Path(folder)))
 
-    def _run(self, words: Sequence[str], stdin: IO[bytes]) -> bytes:
-        try:
-            process = subprocess.Popen(
-                words, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-            )
-        except (OSError, ValueError) as error:
-            raise SourceError(f"{one_line(words[0], 200)} cannot be run: {error}.") from None
-        with self._mutex:
-            self._running.add(process)
+    def _run(self, words: Sequence[str], stdin: IO[bytes], folder: Path) -> bytes:
+        with self._mutex:  # what is started is known to `close`
+            if self._closed:
+                raise SourceError("The run is over.")
+            try:
+                process = subprocess.Popen(
+                    words, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+                )
+            except (OSError, ValueError) as error:
+                raise SourceError(f"{one_line(words[0], 200)} cannot be run: {error}.") from None
+            self._running[process] = folder
         try:
             return self._watched(process)
         finally:
             _kill(process)
             with self._mutex:
-                self._running.discard(process)
+                self._running.pop(process, None)
 
     def _watched(self, process: subprocess.Popen[bytes]) -> bytes:
         printed, errors, too_much = bytearray(), bytearray(), threading.Event()
@@ -128,11 +136,23 @@ class CommandReplay:
         return bytes(printed)
 
     def close(self) -> None:
-        """End every command that still runs."""
+        """End every command that still runs, with its folder; no other is started."""
         with self._mutex:
-            running = list(self._running)
-        for process in running:
+            self._closed = True
+            running = dict(self._running)
+        for process, folder in running.items():
             _kill(process)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_stale() -> None:
+    """Remove the folders that a run left behind when it was killed: no replay takes as long as they are old."""
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as fresh:
+        oldest = Path(fresh).stat().st_mtime - _STALE_S
+        for folder in Path(fresh).parent.glob(f"{_PREFIX}*"):
+            with suppress(OSError):
+                if folder.lstat().st_mtime < oldest:
+                    shutil.rmtree(folder)
 
 
 def _filled(word: str, given: dict[str, str]) -> str:

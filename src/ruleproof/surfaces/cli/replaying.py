@@ -6,7 +6,10 @@ Both options stand on the command line alone: a settings file, which may come wi
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,14 +63,38 @@ def replaying(
             raise typer.BadParameter(str(error), param_hint="--command") from None
         return told(commands[0])
 
+    def close() -> None:
+        for one in commands:
+            one.close()
+
     try:
-        with contextlib.redirect_stdout(sys.stderr):  # what the host's functions print is no part of our document
+        with (
+            _ending(close),
+            contextlib.redirect_stdout(sys.stderr),
+        ):  # what the host's functions print is no part of our document
             scoring = _loaded(evaluator, "--evaluator") if evaluator is not None else None
             with opened(evaluator=scoring, replay=None if replay is None and command is None else made) as harness:
                 yield harness
     finally:
-        for one in commands:
-            one.close()
+        close()
+
+
+@contextlib.contextmanager
+def _ending(close: Callable[[], None]) -> Iterator[None]:
+    """A signal that ends the program ends what it started, and the program at once: a round may take hours."""
+
+    def end(number: int, _frame: object) -> None:
+        close()
+        os.write(2, b"interrupted\n")
+        os._exit(128 + number)
+
+    names = ("SIGINT", "SIGTERM", "SIGHUP") if threading.current_thread() is threading.main_thread() else ()
+    before = {number: signal.signal(number, end) for name in names if (number := getattr(signal, name, None))}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _loaded(name: str, option: str) -> Callable[..., Any]:
