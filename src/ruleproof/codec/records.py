@@ -24,7 +24,7 @@ from ruleproof.core.trial import Baseline, Exposure, Observation, Policy, Told, 
 _RULE_KEYS = frozenset(
     (
         *("id", "created_at", "rule", "rationale", "source_notice_id", "metric", "status", "tags", "trial"),
-        *("held", "paused", "event", "reason", "at", "author", "pool"),
+        *("held", "paused", "event", "reason", "at", "author", "pool", "event_details"),
     ),
 )
 _TRIAL_KEYS = frozenset(
@@ -95,6 +95,7 @@ def _rule_from(value: Mapping[str, object], where: str) -> Rule | Problem:
         author or "",
         NOTHING if value.keys() <= _RULE_KEYS else {k: v for k, v in value.items() if k not in _RULE_KEYS},
         pool or "",
+        NOTHING if get("event_details") is None else mapping(get("event_details")),
     )
 
 
@@ -108,7 +109,7 @@ def _shared(tags: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def rule_to(rule: Rule) -> dict[str, object]:
-    """The record of a rule; keys that only we know are left out where they say nothing."""
+    """The record of a rule without `details`; keys that only we know are left out where they say nothing."""
     record: dict[str, object] = {
         **rule.extra,
         "id": rule.id,
@@ -133,6 +134,14 @@ def rule_to(rule: Rule) -> dict[str, object]:
         if value:
             record[key] = value
     return record
+
+
+def event_to(rule: Rule, kind: str, at: str) -> dict[str, object]:
+    """The journal event of a rule record. `kind`: where the details of the record name none."""
+    more = {key: value for key, value in rule.details.items() if key not in _RULE_KEYS or key == "reason"}
+    said = more.get("type")
+    kind = said if isinstance(said, str) and said.startswith("rule_") else kind
+    return {**rule_to(rule), **more, "type": kind, "ts": at}
 
 
 def pause_all_to(record: PauseAll) -> dict[str, object]:

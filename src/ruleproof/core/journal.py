@@ -45,8 +45,8 @@ class JournalFold:
                 self.rule_events.append(event_id)
             if kind == "rule_retire" and isinstance(rule_id, str):
                 self.retired[rule_id] = _text(event.get("ts"))
-            evidence = event.get("evidence")
-            if kind in ("rule_promote", "rule_retire") and isinstance(rule_id, str) and isinstance(evidence, dict):
+            evidence = verdict_of(event)
+            if isinstance(rule_id, str) and evidence is not None:
                 self.verdicts[rule_id] = evidence
         elif kind == "notice":
             self._feed_notice(event)
@@ -80,6 +80,12 @@ class JournalFold:
         times: Sequence[str] = self._all_times if metric is None else self._times.get(metric, [])
         before = bisect_left(times, moment)
         return before, len(times) - before
+
+
+def verdict_of(event: Mapping[str, object]) -> Mapping[str, object] | None:
+    """The evidence of an event (or of the details of a rule record) that is a verdict; None for any other."""
+    evidence = event.get("evidence")
+    return evidence if event.get("type") in ("rule_promote", "rule_retire") and isinstance(evidence, dict) else None
 
 
 def _text(value: object) -> str:

@@ -50,6 +50,8 @@ class Rule:
     """Fields of this record that we do not know; kept and written back."""
     pool: str = ""
     """`<pool rule id>@<SHA-256 of its file>`: the shared rule that a person put on trial here; empty: none."""
+    details: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    """What the journal event of a verdict says beyond this record, evidence included; its writer may die in between."""
 
     @property
     def live(self) -> bool:

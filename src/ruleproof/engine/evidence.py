@@ -9,6 +9,7 @@ from ruleproof.core.evidence import forward
 from ruleproof.core.evidence.fixed import fixed_evidence
 from ruleproof.core.evidence.replay import ReplayPolicy
 from ruleproof.core.evidence.summary import summary
+from ruleproof.core.journal import verdict_of
 from ruleproof.core.rule import Rule
 from ruleproof.core.trial import TrialState
 from ruleproof.engine.anytime import AnytimeTrial, evidence
@@ -52,7 +53,8 @@ class Evidence:
         """JSON values; empty for a rule that was never on trial."""
         with self._workspace.mutex:
             if rule.status != "candidate":
-                return self._workspace.refresh_journal().verdicts.get(rule.id, {})
+                evidence = verdict_of(rule.details)  # the journal has the older ones, and may not have this one yet
+                return evidence or self._workspace.refresh_journal().verdicts.get(rule.id, {})
             if rule.trial is None:
                 return {}
             self._workspace.refresh_trials()

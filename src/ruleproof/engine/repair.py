@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from ruleproof.codec.jsonl import decode_line, encode_line
 from ruleproof.codec.notices import encode_status
-from ruleproof.codec.records import rule_to
+from ruleproof.codec.records import event_to
 from ruleproof.core.diagnosis import lost_retirements, untold
 from ruleproof.core.ids import shown
 from ruleproof.core.notice import summarise
@@ -90,7 +90,7 @@ def _isolate(name: str, log: Log) -> Iterator[str]:
 def _journal(workspace: Workspace, seen: Snapshot) -> Iterator[str]:
     missing = list(untold(seen.store, seen.told))
     events: list[dict[str, object]] = [
-        {**rule_to(rule), "type": kind, "ts": workspace.now(), "completed": True} for _, kind, rule in missing
+        {**event_to(rule, kind, workspace.now()), "completed": True} for _, kind, rule in missing
     ]
     for name, notice in seen.settled.items():
         if name not in seen.told.acks and notice.resolution is not None:

@@ -17,6 +17,7 @@ from datetime import datetime
 from ruleproof.codec.jsonl import decode_line, encode_line
 from ruleproof.codec.records import (
     attempt_from,
+    event_to,
     exposure_from,
     exposure_unit,
     noticed_from,
@@ -32,7 +33,7 @@ from ruleproof.core.breaker import BreakerPolicy
 from ruleproof.core.gate import GatePolicy
 from ruleproof.core.journal import JournalFold
 from ruleproof.core.problems import Problem
-from ruleproof.core.rule import Rule, Status
+from ruleproof.core.rule import NOTHING, Rule, Status
 from ruleproof.core.rulebook import MAX_PROBLEMS, Rulebook
 from ruleproof.core.sessions import SessionFold
 from ruleproof.core.trial import TrialFold, TrialState
@@ -87,9 +88,10 @@ class Transaction:
 
     def rule(self, rule: Rule, kind: str, **details: object) -> Rule:
         """Write a rule record together with the journal event that goes with it; returns the rule as written."""
-        rule = replace(rule, event=self.new_id("e-", 16), at=self.at)
+        said = {"type": kind, **details} if "evidence" in details else NOTHING
+        rule = replace(rule, event=self.new_id("e-", 16), at=self.at, details=said)
         record = rule_to(rule)
-        self.rules.append(record)
+        self.rules.append({**record, "event_details": said} if said else record)
         self.events.append({**record, "type": kind, "ts": self.at, **details})
         return rule
 
@@ -275,7 +277,7 @@ class Workspace:
         if last in reversed(known):
             return False
         events = [
-            {**rule_to(rule), "type": _event_of(before, rule.status), "ts": self.now(), "completed": True}
+            {**event_to(rule, _event_of(before, rule.status), self.now()), "completed": True}
             for rule, before in recent
             if rule.event is not None and rule.event not in known
         ]
