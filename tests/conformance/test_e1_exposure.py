@@ -196,3 +196,26 @@ def test_e1_outside_of_a_turn_nobody_is_said_to_have_read(harness: Harness, log:
     harness.toolset.call_sync("harness_rules_list", {})
     harness.report("a", {"m": 0.9})
     assert all(record["kind"] != "exposure" for record in log("trials.jsonl"))
+
+
+def test_e1_a_rule_that_was_only_read_counts_once_a_later_turn_shows_it(open_harness: Open) -> None:
+    harness = open_harness()
+    rule = harness.rules.add("One.", metric="m")
+    with harness.turn("a"):
+        harness.toolset.call_sync("harness_rules_list", {})
+    harness.report("a", {"m": None})
+    assert harness.workspace.trials.exposures("a") == {rule.id: "read"}
+    with harness.turn("a"):
+        harness.system_context()
+    harness.report("a", {"m": 0.9})
+    for one in (harness, open_harness()):
+        assert one.rules.trial(rule.id).exposures == {"a": "shown"}
+
+
+def test_e1_the_context_of_a_task_is_evidence_about_one_session_of_it(harness: Harness) -> None:
+    rule = harness.rules.add("One.", metric="m")
+    harness.system_context(task_id="t")
+    for session in ("a", "b"):
+        harness.report(session, {"m": 0.9}, task_id="t")
+    trial = harness.rules.trial(rule.id)
+    assert trial.exposures == {"a": "shown"} and trial.uncounted == {"b": "unknown exposure"}
