@@ -250,6 +250,22 @@ def test_trial_and_show_carry_the_evidence(cli: Cli) -> None:
     assert "evidence" in cli.ok("rules", "show", rule).out
 
 
+def test_each_arm_has_its_own_count_and_rate_of_alerts(cli: Cli) -> None:
+    rule = cli.add("One.", "--metric", "outcome")
+    counts = {arm: {"alerted": 0, "sessions": 0} for arm in ("shown", "withheld")}
+    for number in range(20):
+        arm = "shown" if rule in cli.json("context", "--session", f"s{number}")["rules"] else "withheld"
+        counts[arm]["alerted"] += number % 3 == 0
+        counts[arm]["sessions"] += 1
+        cli.ok("report", f"s{number}", f"outcome={float(number % 3 > 0)}")
+    assert cli.json("trial", rule)["alerted"] == counts
+    said = ", ".join(
+        f"{arm} {of['alerted']} of {of['sessions']} (rate {of['alerted'] / of['sessions']:.2f})"
+        for arm, of in counts.items()
+    )
+    assert f"alerted {said}" in " ".join(cli.ok("trial", rule).out.split())
+
+
 def test_an_anytime_trial_says_what_is_known_of_its_length_and_nothing_of_the_fixed_gate(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,7 @@ def one(rule_id: str) -> Reply:
             "bias": BIAS if state.policy == "fixed" else "",
         },
         "rate": state.rate,
+        "alerted": {arm: {"alerted": hit, "sessions": seen} for arm, (hit, seen) in _arms(state).items()},
         "sessions_observed": len(state.observed),
         "sessions_needed": needed,
         "observed": [
@@ -174,12 +175,7 @@ def _text(rule: Rule, state: TrialState, seen: str, note: str, effects: str) -> 
                 ("policy", _policy(state)),
                 ("baseline", _baseline(state.baseline) if state.policy == "fixed" else None),
                 ("seen", seen),
-                (
-                    "alerted",
-                    f"{len(state.breached)} of {len(state.observed)} (rate {state.rate:.2f})"
-                    if state.observed
-                    else None,
-                ),
+                ("alerted", _alerted(state)),
                 ("replays", f"{state.replay_attempts} inconclusive" if state.replay_attempts else None),
                 ("verdict", state.verdict or None),
             ]
@@ -193,6 +189,23 @@ def _text(rule: Rule, state: TrialState, seen: str, note: str, effects: str) -> 
         parts.append(_newest(("session that does not count", "why"), list(state.uncounted.items())))
     parts += [part for part in (effects, paragraph(note)) if part]
     return "\n\n".join([*parts, paragraph(BIAS)] if state.policy == "fixed" else parts)
+
+
+def _arms(state: TrialState) -> dict[str, tuple[int, int]]:
+    """How many sessions of each arm alerted, and how many there are; a fixed trial has no withheld ones."""
+    hit, withheld = set(state.breached), {one for one in state.observed if state.exposures.get(one) == "withheld"}
+    arms = {"shown": set(state.observed) - withheld, "withheld": withheld}
+    return {arm: (len(hit & of), len(of)) for arm, of in arms.items() if arm == "shown" or state.policy != "fixed"}
+
+
+def _alerted(state: TrialState) -> str | None:
+    if not state.observed:
+        return None
+    arms = {
+        arm: f"{hit} of {seen}" + (f" (rate {hit / seen:.2f})" if seen else "")
+        for arm, (hit, seen) in _arms(state).items()
+    }
+    return arms["shown"] if state.policy == "fixed" else ", ".join(f"{arm} {said}" for arm, said in arms.items())
 
 
 def _policy(state: TrialState) -> str:
