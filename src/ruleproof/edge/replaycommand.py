@@ -55,14 +55,19 @@ class CommandReplay:
             raise Refused("The command is empty.", hint="For example 'python replay.py {case} {context}'.")
         self._timeout_s, self._max_output = timeout_s, max_output
         self._mutex = threading.RLock()  # a signal may come while its thread closes
-        self._running: dict[subprocess.Popen[bytes], Path] = {}
+        self._running: set[subprocess.Popen[bytes]] = set()
         self._closed = False
-        _remove_stale()
+        self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        _remove_stale(self._folder)
         atexit.register(self.close)
 
     def __call__(self, case: EvalCase, context: str) -> object:
         """The new session's id, or the object that the command printed."""
-        with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as folder:
+        with self._mutex:
+            if self._closed:
+                raise SourceError("The run is over.")
+            place = tempfile.TemporaryDirectory(dir=self._folder, ignore_cleanup_errors=True)
+        with place as folder:
             files = {name: Path(folder) / name for name in ("case.json", "context.txt", "stdin.json")}
             both = json.dumps({"case": to_json(case), "context": context}).encode()
             for file, data in zip(
@@ -73,9 +78,9 @@ class CommandReplay:
             given = {"{case}": str(case_file), "{context}": str(context_file), "{id}": case.id}
             words = [_filled(word, given) for word in self._words]
             with source.open("rb") as stdin:
-                return _answer(self._run(words, stdin, Path(folder)))
+                return _answer(self._run(words, stdin))
 
-    def _run(self, words: Sequence[str], stdin: IO[bytes], folder: Path) -> bytes:
+    def _run(self, words: Sequence[str], stdin: IO[bytes]) -> bytes:
         with self._mutex:  # what is started is known to `close`
             if self._closed:
                 raise SourceError("The run is over.")
@@ -85,13 +90,13 @@ class CommandReplay:
                 )
             except (OSError, ValueError) as error:
                 raise SourceError(f"{one_line(words[0], 200)} cannot be run: {error}.") from None
-            self._running[process] = folder
+            self._running.add(process)
         try:
             return self._watched(process)
         finally:
             _kill(process)
             with self._mutex:
-                self._running.pop(process, None)
+                self._running.discard(process)
 
     def _watched(self, process: subprocess.Popen[bytes]) -> bytes:
         printed, errors, too_much = bytearray(), bytearray(), threading.Event()
@@ -136,23 +141,22 @@ class CommandReplay:
         return bytes(printed)
 
     def close(self) -> None:
-        """End every command that still runs, with its folder; no other is started."""
+        """End every command that still runs, and remove their files; no other is started."""
         with self._mutex:
             self._closed = True
-            running = dict(self._running)
-        for process, folder in running.items():
+            running = list(self._running)
+        for process in running:
             _kill(process)
-            shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _remove_stale() -> None:
-    """Remove the folders that a run left behind when it was killed: no replay takes as long as they are old."""
-    with tempfile.TemporaryDirectory(prefix=_PREFIX) as fresh:
-        oldest = Path(fresh).stat().st_mtime - _STALE_S
-        for folder in Path(fresh).parent.glob(f"{_PREFIX}*"):
-            with suppress(OSError):
-                if folder.lstat().st_mtime < oldest:
-                    shutil.rmtree(folder)
+def _remove_stale(fresh: Path) -> None:
+    """Remove the folders beside `fresh` that killed runs left behind: no replay takes as long as they are old."""
+    oldest = fresh.stat().st_mtime - _STALE_S
+    for folder in fresh.parent.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            if folder.lstat().st_mtime < oldest:
+                shutil.rmtree(folder)
 
 
 def _filled(word: str, given: dict[str, str]) -> str:
