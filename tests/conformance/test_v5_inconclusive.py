@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.conformance.conftest import see
-from tests.conformance.test_v3_replay import candidate, failure
+from tests.conformance.test_v3_replay import candidate, failure, win
 
 from ruleproof.core.verdict import Verdict
 from ruleproof.harness import Harness
@@ -56,6 +56,24 @@ def test_v5_an_inconclusive_round_leaves_the_candidate_pending_and_is_counted(
     (attempt,) = [record for record in log("trials.jsonl") if record["kind"] == "attempt"]
     assert (attempt["rule"], attempt["reason"]) == (rule.id, verdict.reason)
     assert harness.toolset.call_sync("harness_rule_status", {"rule_id": rule.id})["lifecycle"]["replay_attempts"] == 1  # type: ignore[index]
+
+
+@pytest.mark.parametrize(("value", "outcome"), [(0.0, "retire"), (0.9, "pending")])
+def test_v5_where_all_failures_raise_a_win_that_regressed_retires_and_one_that_holds_decides_nothing(
+    open_harness: Open, value: float, outcome: str
+) -> None:
+    def replay(case: Any, context: str) -> Any:
+        if case.kind == "failure":
+            raise RuntimeError("down")
+        return {"session_id": "new", "scores": {"m": value}}
+
+    harness = open_harness(replay=replay)
+    failure(harness, "f0"), win(harness, "w0")
+    rule = candidate(harness)
+    verdict = round_of(harness)
+    assert verdict.outcome == outcome
+    assert harness.rules.get(rule.id).status == ("retired" if outcome == "retire" else "candidate")
+    assert ("regressed" if outcome == "retire" else "inconclusive") in verdict.reason
 
 
 def test_v5_until_the_third_inconclusive_round_the_forward_trial_observes_and_does_not_decide(
