@@ -110,8 +110,9 @@ def test_a_case_without_an_input_is_skipped_and_the_others_run(open_harness: Ope
 def test_one_session_for_all_cases_counts_once(open_harness: Open) -> None:
     harness = open_harness(lambda case, context: {"session_id": "same", "scores": {"m": 0.9}})
     case(harness, "f0"), case(harness, "f1")
-    report = run(harness)
-    assert statuses(report) == {"f1": "improved", "f0": "skipped"} and report.replayed == 1
+    told: dict[str, str] = {}
+    report = run(harness, progress=lambda done, total, one: told.update({one.session_id: one.status}))
+    assert statuses(report) == told == {"f1": "improved", "f0": "skipped"} and report.replayed == 1
 
 
 def test_the_rules_of_now_stand_in_the_context(open_harness: Open) -> None:

@@ -102,9 +102,16 @@ async def run_regression(
     chosen = _chosen(workspace.ports.evalset.listed(), sample)
     found: dict[str, CaseResult] = {}
 
+    used: set[str] = set()
+
     def done(result: CaseResult) -> None:
         found[result.case_id] = result
         tell(len(found), len(chosen), result)
+
+    def ended(place: int, replayed: Replayed) -> None:
+        one = once_each([[replayed]], used)[0][0]
+        used.update(() if one.failure else (one.session_id,))
+        done(_result(runnable[place], one, margins))
 
     for case in chosen:
         if replayer is None or not case.replayable:
@@ -113,13 +120,7 @@ async def run_regression(
     runnable = [case for case in chosen if case.id not in found]
     if replayer is not None and runnable:
         context = composer.context()
-        ended = await replayer.run(
-            workspace.ports.evalset,
-            [Job(case, context) for case in runnable],
-            lambda place, one: done(_result(runnable[place], one, margins)),
-        )
-        for case, one in zip(runnable, once_each([ended])[0], strict=True):
-            found[case.id] = _result(case, one, margins)
+        await replayer.run(workspace.ports.evalset, [Job(case, context) for case in runnable], ended)
     report = RegressionReport(started, workspace.now(), tuple(found[case.id] for case in chosen))
     with workspace.transaction() as plan:
         told = report.as_json()

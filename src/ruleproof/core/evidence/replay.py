@@ -2,8 +2,8 @@
 
 Retire if any case, failure or win, dropped on any metric by more than the margin; promote if the target metric rose on
 a failure by at least the margin; retire if no failure shows that. A replay that failed or has no score is evidence of
-nothing, and so is a round in which no failure can be compared on the target and nothing dropped. A captured failure was low partly by
-chance, so this policy leans towards promotion where judges are noisy; the paired policy does not.
+nothing, and so is a round in which nothing dropped and no failure can be compared on the target. A captured failure was
+low partly by chance, so this policy leans towards promotion where judges are noisy; the paired policy does not.
 """
 
 from __future__ import annotations
