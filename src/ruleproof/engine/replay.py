@@ -30,7 +30,7 @@ from ruleproof.core.text import one_line
 from ruleproof.engine.evaluate import TurnContext
 from ruleproof.engine.ports import EvalSet, Evaluator, Replay
 from ruleproof.engine.scored import as_scores
-from ruleproof.errors import Refused
+from ruleproof.errors import Refused, RuleproofError
 
 log = logging.getLogger("ruleproof")
 T = TypeVar("T")
@@ -146,7 +146,7 @@ def _checked(raw: object, case: EvalCase) -> _Answer:
 
 def described(error: Exception) -> str:
     """What went wrong, in one short harmless line without credentials."""
-    said = error.message if isinstance(error, Refused) else f"{type(error).__name__}: {error}"
+    said = error.message if isinstance(error, RuleproofError) else f"{type(error).__name__}: {error}"
     return one_line(redact(said[:4000])[0], MAX_SAID)
 
 
