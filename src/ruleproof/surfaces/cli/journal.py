@@ -12,6 +12,9 @@ from ruleproof.surfaces.cli.opening import opened
 from ruleproof.surfaces.cli.output import Reply
 from ruleproof.surfaces.cli.verb import verb
 
+STATUSES = ("improved", "unchanged", "regressed", "skipped")
+NAMED = 5
+"""Regressed cases that a line names."""
 _IDS = ("id", "notice_id", "rule_id", "session_id")
 _SAID = ("why", "summary", "reason", "note", "rule", "mode", "metric")
 
@@ -44,8 +47,23 @@ def text_of(event: Mapping[str, object], name: str) -> str:
 
 
 def _line(event: Mapping[str, object]) -> str:
-    parts = (text_of(event, "ts")[:19], text_of(event, "type"), _first(event, _IDS), _first(event, _SAID))
+    said = _regression(event) if event.get("type") == "regression" else _first(event, _SAID)
+    parts = (text_of(event, "ts")[:19], text_of(event, "type"), _first(event, _IDS), said)
     return " ".join(part for part in parts if part)
+
+
+def _regression(event: Mapping[str, object]) -> str:
+    """How many cases ended how, and which regressed."""
+    results = event.get("results")
+    listed = [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []
+    worse = [text_of(one, "case_id") for one in listed if one.get("status") == "regressed"][:NAMED]
+    said = []
+    for name in STATUSES:
+        count = event.get(name)
+        if isinstance(count, int) and count:
+            named = ", ".join(worse) + (", ..." if count > len(worse) else "") if name == "regressed" and worse else ""
+            said.append(f"{count} {name}" + (f" ({named})" if named else ""))
+    return ", ".join(said) or "no case"
 
 
 def _first(event: Mapping[str, object], names: tuple[str, ...]) -> str:
