@@ -131,6 +131,14 @@ def test_a_command_replays_too(shop: Cli) -> None:
     assert (found.code, found.json["improved"]) == (0, 1), found
 
 
+def test_the_journal_says_how_a_run_ended_and_which_cases_regressed(shop: Cli) -> None:
+    shop("regress", "--replay", "shop_replays:worse")
+    shop("regress")
+    first, second = shop.ok("journal", "--type", "regression").out.replace("\n    ", " ").splitlines()
+    ids = [case["id"] for case in shop.json("evalset")["cases"]]
+    assert first.endswith(f"regression 2 regressed ({ids[0]}, {ids[1]})") and second.endswith("2 skipped")
+
+
 def test_a_sample_takes_the_wins_first(shop: Cli) -> None:
     results = shop("regress", "--replay", "shop_replays:same", "--sample", "1", "--json").json["results"]
     assert [result["kind"] for result in results] == ["win"]
@@ -151,7 +159,7 @@ def test_a_wrong_call_is_2_and_never_looks_like_a_regression(shop: Cli, options:
 
 def test_a_command_that_is_not_there_is_5_with_the_reason_in_each_case(shop: Cli) -> None:
     found = shop("regress", "--command", "/no/such/program {case}", "--json")
-    assert found.code == 5 and "cannot be run" in found.json["results"][0]["reason"]
+    assert found.code == 5 and found.json["results"][0]["reason"].startswith("/no/such/program cannot be run")
 
 
 def test_of_a_workspace_that_is_not_trusted_nothing_is_run_and_that_is_5(bare: Cli) -> None:
@@ -220,6 +228,27 @@ def test_a_session_is_captured_with_its_recorded_scores(cli: Cli) -> None:
     assert case["replayable"] is True
     assert cli("evalset", "capture", "--from-session", "s-1", "--kind", "win").code == 1
     assert cli("evalset", "capture", "--from-session", "nobody").code == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "warning"),
+    [
+        (("outcome=0.2",), ""), (("outcome=0.9", "--kind", "win"), ""),
+        (("outcome=0.9",), "None of its scores lies below its threshold"),
+        ((), "It has no scores"), (("--kind", "win"), "It has no scores"),
+    ],
+)  # fmt: skip
+def test_a_case_that_cannot_judge_is_kept_with_a_warning(cli: Cli, given: tuple[str, ...], warning: str) -> None:
+    found = cli.ok("evalset", "capture", "--session", "s", *given, "--json")
+    assert found.json.get("warning", "").startswith(warning) and ("warning" in found.json) == bool(warning)
+    assert ("Warning: " + warning in found.err) == bool(warning)
+
+
+def test_another_failed_metric_makes_another_case_of_the_session_as_the_help_says(cli: Cli) -> None:
+    for metric in ("outcome", "outcome", "tone"):
+        cli.ok("evalset", "capture", "--session", "s", f"{metric}=0.2")
+    assert len(cli.json("evalset")["cases"]) == 2
+    assert "of its kind and of the metrics that failed" in " ".join(cli.ok("evalset", "capture", "--help").out.split())
 
 
 def test_an_input_is_attached_once_from_a_file_standard_input_or_as_text(cli: Cli) -> None:

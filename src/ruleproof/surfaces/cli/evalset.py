@@ -92,7 +92,8 @@ def capture(
 ) -> Reply:
     """Keep a session as a case.
 
-    The same session is one case, and stays as it was captured first. Credentials are redacted before it is stored.
+    A session is one case of its kind and of the metrics that failed, and stays as it was captured first. Credentials
+    are redacted before it is stored.
     """
     from ruleproof.core.gate import signature
 
@@ -121,7 +122,22 @@ def capture(
     if not created and (replay_input is not None or note):
         said += " What you gave now is not kept; remove the case first to capture it anew."
     missing = "" if case.replayable else " It has no input yet, so it cannot be replayed: `ruleproof evalset attach`."
-    return Reply({"case": value_of(case), "created": created}, paragraph(said + missing))
+    data, warning = {"case": value_of(case), "created": created}, _warning(case)
+    if not warning:
+        return Reply(data, paragraph(said + missing))
+    return Reply({**data, "warning": warning}, paragraph(said + missing), notes=(f"Warning: {warning}",))
+
+
+def _warning(case: EvalCase) -> str:
+    """What a case as it was captured cannot be used for; empty where all is well."""
+    if not case.baseline_scores:
+        return "It has no scores, so no replay of it can be compared. Remove it and capture it with METRIC=VALUE."
+    if case.kind == "failure" and not case.signature:
+        return (
+            "None of its scores lies below its threshold, so no rule is about this failure, and no candidate is judged "
+            "by it; `ruleproof regress` replays it."
+        )
+    return ""
 
 
 @verb("ruleproof evalset attach c-8d015cefd6 --input turn.json")
