@@ -121,6 +121,8 @@ def test_an_interrupt_is_exit_130_without_a_traceback(folder: Path) -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # whoever runs the tests in the background of a script ignores it, and a child would inherit that
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert process.stdin is not None
     process.stdin.write(b'{"session": "s", "metric": "outcome", "value": 1}\n' * 10)
