@@ -61,6 +61,8 @@ def test_v6_the_fallback_is_announced_once(open_harness: Open, log: Log, caplog:
         for number in range(3):
             see(harness, f"s{number}", 0.9)
             harness._rounds.run()
+        for _ in range(2):  # a command at a time, each a process of its own
+            open_harness()._rounds.run()
     assert len([event for event in log("journal.jsonl") if event["type"] == "validation"]) == 1
     assert len([record for record in caplog.records if "no replay" in record.message]) == 1
 

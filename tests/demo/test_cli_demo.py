@@ -14,7 +14,9 @@ from ruleproof.surfaces.cli.layout import width
 
 
 def test_the_story_has_every_part_fits_80_cells_and_says_what_is_scripted(cli: Cli) -> None:
-    said = cli.ok("demo", "--folder", "d").out
+    told = cli.ok("demo", "--folder", "d")
+    said = told.out
+    assert "no replay function" not in told.err
     flat = " ".join(said.split())
     for part in (
         "script and no model",

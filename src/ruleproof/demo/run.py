@@ -19,6 +19,7 @@ from ruleproof.demo.trip import Customer, Judged, Trip, judged
 from ruleproof.edge import fs
 from ruleproof.edge.evaluators.trace import TraceEvaluator
 from ruleproof.engine.ports import Turn
+from ruleproof.engine.validate import announce_fallback
 from ruleproof.errors import Refused
 from ruleproof.harness import Harness
 
@@ -42,6 +43,7 @@ def run(folder: Path, agent: Agent, *, sessions: int = 10, seed: int = SEED, wat
         HarnessConfig(harness_root=folder / ".ruleproof", circuit_breaker_max_notices=0),
         evaluator=Evaluator(shop),
     )
+    announce_fallback(harness.workspace, aloud=False)  # nothing of a shop's day can be replayed
     till = Till(harness, shop, agent, watch)
     before = till.serve(shop.orders[:sessions])
     notices = call(harness.toolset, "harness_mailbox_list")["status"]["pending_count"]

@@ -17,6 +17,7 @@ from ruleproof.engine.workspace import Workspace
 from ruleproof.errors import Conflict
 
 log = logging.getLogger("ruleproof")
+NO_REPLAY = "no replay function is wired"
 
 
 class Validator(Protocol):
@@ -85,9 +86,13 @@ async def _validate(workspace: Workspace, rule: Rule, validators: Sequence[Valid
     return Verdict(rule.id, "pending", "none", "no validator")
 
 
-def announce_fallback(workspace: Workspace) -> None:
-    """Say once a process in the log, and once in the journal, that without a replay function forward trials decide."""
-    log.warning("no replay function is wired: forward trials decide about candidates")
+def announce_fallback(workspace: Workspace, *, aloud: bool = True) -> None:
+    """Say once a workspace, in its journal and (`aloud`) in the log, that without replays forward trials decide."""
+    if workspace.refresh_journal().announced:
+        return
     with workspace.transaction() as plan:
-        if not workspace.refresh_journal().announced:
-            plan.event("validation", mode="forward_trial", reason="no replay function is wired")
+        if workspace.refresh_journal().announced:
+            return
+        plan.event("validation", mode="forward_trial", reason=NO_REPLAY)
+    if aloud:
+        log.warning("%s: forward trials decide about candidates", NO_REPLAY)
