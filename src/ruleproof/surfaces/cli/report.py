@@ -41,12 +41,13 @@ def report(
     costs = dict(_pair(text, "--cost") for text in cost or ())
     spent = {name: value for name, value in costs.items() if value is not None}
     with opened(make=True) as harness:
-        trials = {rule.id for rule in harness.rules.candidates()}
+        trials = {rule.id: set(harness.rules.trial(rule.id).observed) for rule in harness.rules.candidates()}
         handled = harness.report(session, given, turn_index=turn, task_id=task, costs=spent)
         harness.close()
         decided = [rule for rule in harness.rules.all() if rule.id in trials and rule.status != "candidate"]
         verdicts = [{"rule_id": rule.id, "status": rule.status, "reason": rule.reason} for rule in decided]
-        return Reply({**_data(handled), "verdicts": verdicts}, _text(handled, len(trials), verdicts))
+        before = [rule_id for rule_id, counted in trials.items() if handled.report.session_id in counted]
+        return Reply({**_data(handled), "verdicts": verdicts}, _text(handled, len(trials), before, verdicts))
 
 
 def _pair(text: str, option: str) -> tuple[str, float | None]:
@@ -79,7 +80,8 @@ def _data(handled: Handled) -> dict[str, object]:
     }
 
 
-def _text(handled: Handled, trials: int, verdicts: list[dict[str, str]]) -> str:
+def _text(handled: Handled, trials: int, before: list[str], verdicts: list[dict[str, str]]) -> str:
+    """`before`: the running trials that had counted the session already."""
     did = {
         "nothing": "nothing to notice",
         "post": "a notice was posted",
@@ -98,6 +100,9 @@ def _text(handled: Handled, trials: int, verdicts: list[dict[str, str]]) -> str:
     if handled.observations:
         rows = [(seen.rule_id, seen.exposure, seen.breached) for seen in handled.observations]
         parts.append(table(("counts for the trial of", "saw the rule", "alerted"), rows))
+    elif before and not handled.judgement.repeated:
+        said = f"It was counted before, for the trial of {', '.join(before)}; a session counts once."
+        parts.append(paragraph(said))
     elif trials and not handled.judgement.repeated:
         parts.append(paragraph(f"It counts in none of {trials} running trials; `ruleproof trial` says why."))
     parts += [
