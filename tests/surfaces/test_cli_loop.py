@@ -218,6 +218,21 @@ def test_the_same_report_twice_says_so_and_changes_nothing(cli: Cli) -> None:
     assert len(cli.json("notices")["notices"]) == 1
 
 
+@pytest.mark.parametrize("policy", ["fixed", "anytime"])
+def test_a_session_that_counted_already_is_said_to_have_counted(
+    policy: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_RULE_TRIAL_POLICY", policy)
+    monkeypatch.setenv("HARNESS_RULE_HOLDOUT", "0.5")
+    rule_id = cli.add("Ask before you book.", "--metric", "outcome")
+    cli.ok("context", "--session", "s")
+    assert "counts for the trial of" in cli.ok("report", "s", "outcome=1").out
+    again = " ".join(cli.ok("report", "s", "outcome=1").out.split())
+    assert f"It was counted before, for the trial of {rule_id}; a session counts once." in again
+    assert "counts in none" not in again
+    assert "counts in none of 1 running trials" in cli.ok("report", "never-saw-it", "outcome=1").out
+
+
 def test_a_notice_is_listed_shown_and_settled_once(cli: Cli) -> None:
     name = cli.json("report", "s", "outcome=0.1")["notice"]["id"]
     rule_id = cli.add("Ask before you book.", "--notice", name)
@@ -295,6 +310,19 @@ def test_status_names_the_sessions_that_a_trial_did_not_count(cli: Cli) -> None:
     assert f"{rule_id} did not count unknown exposure: s0, s1, s2 and 2 more" in text
     assert cli.json("status")["trials"][0]["uncounted"] == {"unknown exposure": [f"s{n}" for n in range(5)]}
     assert "did not count" in cli.ok("trial").out
+
+
+def test_an_unknown_exposure_comes_with_the_way_out(cli: Cli) -> None:
+    rule_id = cli.add("Ask before you book.", "--metric", "outcome")
+    commands = (("status",), ("trial",), ("trial", rule_id), ("rules", "status", rule_id))
+    cli.ok("context", "--session", "seen")
+    cli.ok("report", "seen", "outcome=missing")
+    for command in commands:
+        assert "ruleproof context --session" not in cli.ok(*command).out
+    cli.ok("report", "unseen", "outcome=1")
+    for command in commands:
+        text = " ".join(cli.ok(*command).out.split())
+        assert text.count("`ruleproof context --session ID`") == 1 and "unknown exposure" in text
 
 
 # --- ingest, calibrate, journal, forget, tools, doctor ---------------------------------------------------------------

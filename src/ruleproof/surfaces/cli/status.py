@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from ruleproof.engine.status import Standing, Status
     from ruleproof.harness import Harness
 
+UNKNOWN = "unknown exposure"
+WAY_OUT = (
+    f"Of sessions with {UNKNOWN} nobody knows whether they saw the rule. Compose the context of each by its id, before "
+    "its report: `ruleproof context --session ID`."
+)
 NAMED = 3
 """Sessions that a line names."""
 
@@ -117,4 +122,6 @@ def uncounted_lines(trials: tuple[Standing, ...]) -> str:
         ]
         if reasons:
             lines.append(paragraph(f"{trial.rule_id} did not count {'; '.join(reasons)}", indent="  "))
+    if any(UNKNOWN in trial.uncounted for trial in trials):
+        lines.append(paragraph(WAY_OUT))
     return "\n".join(lines)

@@ -11,6 +11,7 @@ from ruleproof.core import ids
 from ruleproof.surfaces.cli.layout import facts, paragraph, table
 from ruleproof.surfaces.cli.opening import opened
 from ruleproof.surfaces.cli.output import Reply
+from ruleproof.surfaces.cli.status import UNKNOWN, WAY_OUT
 from ruleproof.surfaces.cli.verb import verb
 
 if TYPE_CHECKING:
@@ -187,6 +188,8 @@ def _text(rule: Rule, state: TrialState, seen: str, note: str, effects: str) -> 
         parts.append(_newest(("session that counts", "saw the rule", "alerted"), rows))
     if state.uncounted:
         parts.append(_newest(("session that does not count", "why"), list(state.uncounted.items())))
+        if UNKNOWN in state.uncounted.values():
+            parts.append(paragraph(WAY_OUT))
     parts += [part for part in (effects, paragraph(note)) if part]
     return "\n\n".join([*parts, paragraph(BIAS)] if state.policy == "fixed" else parts)
 
