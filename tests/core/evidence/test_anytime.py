@@ -162,6 +162,19 @@ def test_harm_to_a_metric_that_the_rule_does_not_target_retires_it():
     assert [row.name for row in verdict.rows] == ["outcome", "calm", "polite"]
 
 
+def test_a_rule_that_may_yet_buy_something_has_a_price_and_is_not_said_to_buy_nothing():
+    made = [
+        Unit(f"s{place}", arm, float(place % 20 < (18 if arm == "shown" else 8)), costs={"tokens": tokens})
+        for place in range(40)
+        for arm, tokens in ((("shown", 140.0), ("withheld", 100.0))[place % 2],)
+    ]
+    verdict = decide(made, AnytimePolicy(), 0.0005)
+    assert verdict.outcome == "not_yet" and verdict.e_help > 5
+    assert not any("buys nothing" in reason for reason in verdict.reasons)
+    assert "It costs more: tokens 100 -> 140 a session." in verdict.reasons
+    assert verdict.rows[-1].interval is None, "where nothing varied an interval would have no width"
+
+
 def test_a_rule_that_buys_nothing_at_a_price_is_named():
     chance, made = random.Random(4), []
     for place in range(200):

@@ -132,9 +132,36 @@ def test_costs_are_told_and_a_price_without_a_gain_is_named():
         )
         for i in range(3)
     ]  # fmt: skip
-    verdict = decide_paired(rounds, POLICY, 0.05)
-    assert verdict.rows[-1].difference == pytest.approx(400.0)
-    assert any("at a price: tokens" in reason for reason in verdict.reasons)
+    verdict = decide_paired(rounds, replace(POLICY, most_pairs=15), 0.05)
+    assert verdict.outcome == "inconclusive" and verdict.rows[-1].difference == pytest.approx(400.0)
+    assert any("buys nothing measurable, at a price: tokens" in reason for reason in verdict.reasons)
+
+
+def test_what_is_not_decided_yet_has_a_price_and_is_not_said_to_buy_nothing():
+    tokens = (100.0, 140.0)
+    rounds = [
+        CaseRound(
+            f"f{i}", "failure",
+            *(
+                tuple(Replay({"outcome": float(n < passed)}, {"tokens": tokens[passed > 2]}) for n in range(5))
+                for passed in (4, 1)
+            ),
+        )
+        for i in range(3)
+    ]  # fmt: skip
+    verdict = decide_paired(rounds, POLICY, 0.0005)
+    assert verdict.outcome == "not_yet" and verdict.pairs_needed and "more pairs at the effect" in verdict.reasons[0]
+    assert not any("buys nothing" in reason for reason in verdict.reasons)
+    assert "It costs more: tokens 100 -> 140 a session." in verdict.reasons
+    assert verdict.rows[-1].interval is None, "where nothing varied an interval would have no width"
+
+
+def test_what_a_guard_holds_up_has_no_forecast_of_pairs():
+    copies = [case(f"f{n}", [1.0] * 5, [0.0] * 5) for n in range(3)]
+    verdict = decide_paired(copies, PairedPolicy(), 0.0045)
+    assert verdict.outcome == "not_yet" and COPIES in verdict.suspected and verdict.e_help >= 1 / 0.0045
+    assert verdict.pairs_needed is None
+    assert not any("more pairs" in reason or "no gain" in reason for reason in verdict.reasons)
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=30))

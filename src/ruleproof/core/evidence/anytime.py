@@ -203,7 +203,7 @@ class AnytimeState:
         reasons = self._reasons(outcome, level, harmed, interval, needed, lost_evenly, whole)
         return AnytimeVerdict(
             outcome=outcome,
-            reasons=(*reasons, *price_sentences(rows, outcome == "promote")),
+            reasons=(*reasons, *price_sentences(rows, outcome in ("retire", "inconclusive"))),
             level=level,
             shown=target.count("shown", self._missing["shown"]),
             withheld=target.count("withheld", self._missing["withheld"]),

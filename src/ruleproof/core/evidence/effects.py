@@ -64,17 +64,17 @@ def cost_row(name: str, cost: CostStream) -> EffectRow:
     return EffectRow(name, "cost", shown, withheld, counted, difference, cost.interval(), bet.e_up, bet.e_down)
 
 
-def price_sentences(rows: Sequence[EffectRow], buys: bool) -> tuple[str, ...]:
-    """Sentences for the costs that changed beyond chance; `buys`: whether the rule was shown to improve its target."""
+def price_sentences(rows: Sequence[EffectRow], useless: bool) -> tuple[str, ...]:
+    """Sentences for the costs that changed beyond chance; `useless`: whether it was decided that the rule does not
+    improve its target. What may yet be shown to help has a price, and no more is said.
+    """
     costs = [row for row in rows if row.kind == "cost" and row.shown is not None and row.withheld is not None]
     bar = len(costs) / COST_LEVEL
     said = []
     for row in costs:
         figures = f"{row.name} {row.withheld:.6g} -> {row.shown:.6g} a session"
-        if row.e_up >= bar and buys:
-            said.append(f"It costs more: {figures}.")
-        elif row.e_up >= bar:
-            said.append(f"It buys nothing measurable, at a price: {figures}.")
+        if row.e_up >= bar:
+            said.append(f"{'It buys nothing measurable, at a price' if useless else 'It costs more'}: {figures}.")
         elif row.e_down >= bar:
             said.append(f"It saves: {figures}.")
     return tuple(said)

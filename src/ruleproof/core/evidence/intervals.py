@@ -77,7 +77,8 @@ def newcombe_paired(both: int, gained: int, lost: int, neither: int, coverage: f
 
 
 def welch(a: tuple[float, float, float], b: tuple[float, float, float]) -> tuple[float, float] | None:
-    """About 95 % for the difference of two means, a - b, from (count, sum, sum of squares); None below two units.
+    """About 95 % for the difference of two means, a - b, from (count, sum, sum of squares); None below two units, and
+    where nothing has varied, since then nothing is known of how far it may.
 
     Standard errors add without a common variance (Welch 1947, eq. 5); the normal quantile makes it an approximation.
     """
@@ -88,6 +89,8 @@ def welch(a: tuple[float, float, float], b: tuple[float, float, float]) -> tuple
         parts.append((total / count, max(0.0, squares - total * total / count) / (count - 1.0) / count))
     (a_mean, a_error), (b_mean, b_error) = parts
     reach = 1.96 * sqrt(a_error + b_error)
+    if reach <= 1e-6 * max(abs(a_mean), abs(b_mean)):
+        return None
     return a_mean - b_mean - reach, a_mean - b_mean + reach
 
 

@@ -269,7 +269,7 @@ class PairedState:
         outcome, exact_p = _outcome(policy, level, self.e_help, pairs, harmed, suspected)
         chance, copies = self._chance(outcome, exact_p, harmed)
         needed = None
-        if outcome == "not_yet":
+        if outcome == "not_yet" and not suspected:
             needed = max(0, policy.planned_pairs - len(pairs)) or _needed(self._help, self._payoffs.mean, level)
         interval = self._payoffs.interval(policy.coverage)
         blocks = [(len(treated), len(control)) for treated, _, control, _ in self._arms if treated and control]
@@ -278,7 +278,7 @@ class PairedState:
             reasons += (f"Every repeat of a case gave the same: this is evidence about {copies}.",)
         return PairedVerdict(
             outcome=outcome,
-            reasons=(*reasons, *price_sentences(rows, outcome == "promote")),
+            reasons=(*reasons, *price_sentences(rows, outcome in ("retire", "inconclusive"))),
             level=level,
             pairs=len(pairs),
             effect=self._payoffs.mean,
@@ -378,7 +378,7 @@ def _reasons(
         said.append("Not yet: no failure case has a score with and without the candidate.")
     else:
         more = f"about {needed} more pairs at the effect seen" if needed is not None else "no gain is in sight"
-        said.append(f"Not yet ({figures}): {more}.")
+        said.append(f"Not yet ({figures})" + ("." if suspected else f": {more}."))
     if not policy.planned_pairs and blocks and log_most_evidence(blocks) < log(1.0 / level) and outcome == "not_yet":
         said.append("No outcome of so few replays could have decided it: repeat the cases more often.")
     if COPIES in suspected and outcome != "retire":
