@@ -36,7 +36,7 @@ from ruleproof.engine.ports import Evaluator, Ports, Replay
 from ruleproof.engine.project import Projection
 from ruleproof.engine.regress import Progress, RegressionReport, run_regression
 from ruleproof.engine.replay import REPLAYING, Replayer
-from ruleproof.engine.replaytrial import ReplayValidator
+from ruleproof.engine.replaytrial import ReplayValidator, awaited
 from ruleproof.engine.report import Handled, handle_report
 from ruleproof.engine.rounds import Rounds
 from ruleproof.engine.rules import Rules
@@ -85,13 +85,17 @@ class Harness:
         self._projection = Projection(self.workspace, self.composer)
         evaluate = evaluator or TraceEvaluator(thresholds=config.threshold, weights=config.signal_weights)
         self._replayer: Replayer | None = None
-        fixed = ForwardTrial(config.rule_trial_min_sessions, config.rule_promote_margin)
+        fixed = ForwardTrial(
+            config.rule_trial_min_sessions,
+            config.rule_promote_margin,
+            lambda rule, trial: awaited(self.workspace, rule, trial, config.replays()),
+        )
         validators: list[Validator] = [fixed, self.evidence.anytime]
         if replay is not None:
             bounds = config.replay_timeout_s, config.eval_timeout_s, config.replay_concurrency
             self._replayer = Replayer(replay, evaluate, config.threshold, *bounds)
             replays = ReplayValidator(
-                self.workspace, self.composer, self._replayer, config.replays(), self.evidence.anytime.e_help
+                self.workspace, self.composer, self._replayer, config.replays(), self.evidence.anytime.beside
             )
             validators.insert(0, replays)
         self._rounds = Rounds(self.workspace, validators, self._rechecks, replay=replay is not None)

@@ -205,14 +205,75 @@ def test_v4_paired_replays_and_sessions_of_a_rule_pay_once_together(open_harness
     verdict = round_of(harness)
     assert verdict.outcome == "pending" and verdict.details["level"] == pytest.approx(alone)
     replayed = verdict.details["e_help"]
-    assert isinstance(replayed, float) and replayed != 1.0
+    assert isinstance(replayed, float) and replayed > 1.0
     for number in range(12):
         made = harness.context(session_id=f"s{number}")
         harness.report(f"s{number}", {"m": 0.9 if rule.id in made.rules else 0.6})
     look = harness.evidence.anytime.look(rule, harness.rules.trial(rule.id))
-    assert look.level == pytest.approx(alone * replayed), "what replays showed counts for the sessions"
+    lent = pytest.approx(min(0.05, alone * replayed))
+    assert look.level == lent, "what replays showed counts for the sessions, up to the level of one rule alone"
     again = harness.rules.evidence(rule.id)
     assert again["level"] == pytest.approx(alone * look.e_help) and look.e_help > 1.0, "and the other way round"
+    assert again["sessions"]["e_help"] == look.e_help and again["pairs"] == 15
+    note = harness.evidence.line(rule)
+    assert "15 pairs of replays" in note and "its sessions: " in note and "shown 0.90 over" in note
+    told = round_of(open_harness(**anytime, replay_policy="paired"))
+    assert told.details["replays"]["pairs"] == 15 and "Its replays lend an e-value of " in told.reason
+
+
+def test_v4_copies_of_one_mended_failure_lend_nothing_to_sessions(open_harness: Open) -> None:
+    """By their bets they would let any session promote the rule: 15 pairs, five of them a copy of one that rose."""
+    anytime = {"rule_trial_policy": "anytime", "rule_holdout": 0.5}
+    count = [0]
+
+    def replay(case: EvalCase, context: str) -> dict[str, Any]:
+        count[0] += 1
+        mended = case.session_id == "f0" and "Verify before you retry." in context
+        return {"session_id": f"r{count[0]}", "scores": {"m": 0.9 if case.kind == "win" or mended else 0.1}}
+
+    harness = paired(open_harness, replay, **anytime)
+    rule = candidate(harness)
+    for _ in range(3):
+        verdict = round_of(harness)
+    assert verdict.outcome == "pending" and verdict.details["e_help"] > 1000.0
+    other = open_harness(**anytime, replay_policy="paired")
+    alone = other.evidence.anytime.look(rule, other.rules.trial(rule.id)).level
+    assert alone == pytest.approx(0.05 / 11)
+    for number in range(20):
+        other.context(session_id=f"s{number}")
+        other.report(f"s{number}", {"m": 0.9 if number % 3 else 0.2})
+        assert not round_of(other).decided
+    assert "Its replays count beside it, and lend nothing" in round_of(other).reason
+
+
+def test_v4_sessions_that_lost_their_failures_lend_nothing_to_replays(open_harness: Open) -> None:
+    harness = paired(open_harness, Agent(0.1, noise=0.12), rule_trial_policy="anytime", rule_holdout=0.5)
+    harness._rounds.kick = lambda: None
+    rule, chance = candidate(harness), random.Random(2)
+    for number in range(120):
+        shown = rule.id in harness.context(session_id=f"s{number}").rules
+        failed = chance.random() < 0.5
+        harness.report(f"s{number}", {"m": None if failed and shown else 0.2 if failed else 0.9})
+    assert harness.evidence.anytime.look(rule, harness.rules.trial(rule.id)).e_help > 1000.0
+    verdict = round_of(harness)
+    assert verdict.details["level"] <= 0.05 / 11
+    assert "Its sessions count beside it, and lend nothing" in verdict.reason
+
+
+def test_v4_paired_replays_that_began_are_not_overtaken_by_the_fixed_trial_of_another_process(
+    open_harness: Open,
+) -> None:
+    harness = paired(open_harness, Agent(0.0, noise=0.12))
+    rule = candidate(harness)
+    assert round_of(harness).outcome == "pending"
+    other = open_harness(replay_policy="paired")
+    for number in range(8):
+        other.context(session_id=f"s{number}")
+        other.report(f"s{number}", {"m": 0.9})
+        verdict = round_of(other)
+        assert verdict.outcome == "pending" and "its paired replays decide" in verdict.reason
+    assert other.rules.get(rule.id).status == "candidate"
+    assert len(other.rules.trial(rule.id).observed) == 5, "it observes"
 
 
 def test_v4_paired_the_target_is_chosen_once(open_harness: Open) -> None:

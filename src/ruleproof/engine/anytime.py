@@ -18,7 +18,7 @@ from ruleproof.core.rule import Rule
 from ruleproof.core.score import Report
 from ruleproof.core.trial import Told, TrialFold, TrialState, why_not
 from ruleproof.core.verdict import Outcome, Verdict
-from ruleproof.engine.errorbudget import joint_level, level_of
+from ruleproof.engine.errorbudget import Beside, joint_level, lent, level_of
 from ruleproof.engine.workspace import Workspace
 
 NAME = "anytime_trial"
@@ -54,10 +54,10 @@ class AnytimeTrial:
         alpha: float = 0.05,
         most_sessions: int = 2000,
         least_effect: float = 0.05,
-        replayed: Callable[[Rule], float] = lambda rule: 1.0,
+        replays: Callable[[Rule], Beside] = lambda rule: Beside(),
     ) -> None:
-        """`replayed(rule)`: the e-value that replays of the rule have shown so far; it counts together with ours."""
-        self._replayed = replayed
+        """`replays(rule)`: what replays of the rule have shown so far; it counts together with ours."""
+        self._replays = replays
         self._workspace, self._alpha, self.most_sessions = workspace, alpha, most_sessions
         self._least = min(least_effect, 0.99)
         self._states: dict[str, tuple[TrialFold, int, AnytimeState]] = {}
@@ -69,22 +69,37 @@ class AnytimeTrial:
         if not trial.randomised:
             return Verdict(rule.id, "pending", NAME, "anytime: the record of the trial does not say who saw the rule")
         found = self.look(rule, trial)
-        outcome = _OUTCOMES.get(found.outcome, "inconclusive")
-        return Verdict(rule.id, outcome, NAME, f"anytime: {' '.join(found.reasons)}", evidence(found, trial))
+        outcome, replays = _OUTCOMES.get(found.outcome, "inconclusive"), self._replays(rule)
+        details = evidence(found, trial)
+        if replays.evidence:
+            details["replays"] = replays.evidence
+        reasons = " ".join((*found.reasons, *lent("replays", replays)))
+        return Verdict(rule.id, outcome, NAME, f"anytime: {reasons}", details)
 
     def look(self, rule: Rule, trial: TrialState) -> AnytimeVerdict:
         """One look at a trial that can be recomputed; changes nothing."""
         with self._workspace.mutex:
-            level = joint_level(level_of(self._workspace.rulebook, rule, self._alpha), self._replayed(rule))
+            level = level_of(self._workspace.rulebook, rule, self._alpha)
+            level = joint_level(level, self._replays(rule).e_value, self._alpha)
             return self._state(rule, trial).verdict(level, rule.metric or "outcome")
 
-    def e_help(self, rule: Rule) -> float:
-        """What the sessions have shown so far, as an e-value; 1 where there is no trial that withholds."""
+    def e_lent(self, rule: Rule) -> float:
+        """The e-value that the sessions lend to other evidence; 1 where there is no trial that withholds."""
         trial = rule.trial
         if trial is None or not trial.randomised:
             return 1.0
         with self._workspace.mutex:
-            return self._state(rule, trial).e_help
+            return self._state(rule, trial).e_lent
+
+    def beside(self, rule: Rule) -> Beside:
+        """What the sessions say, for evidence of another kind; nothing where none was counted."""
+        trial = rule.trial
+        if trial is None or not trial.randomised:
+            return Beside()
+        with self._workspace.mutex:
+            if not self._state(rule, trial).counted:
+                return Beside()
+            return Beside(self.e_lent(rule), evidence(self.look(rule, trial), trial))
 
     def _state(self, rule: Rule, trial: TrialState) -> AnytimeState:
         trials = self._workspace.refresh_trials()

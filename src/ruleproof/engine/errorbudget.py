@@ -7,6 +7,8 @@ nothing for the rules that are there already.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from ruleproof.core.evidence import budget
@@ -38,13 +40,32 @@ def level_of(book: Rulebook, rule: Rule, alpha: float) -> float:
     return budget.level(number, promoted, alpha)
 
 
-def joint_level(level: float, other: float) -> float:
-    """The level for one e-value of a rule where `other` is the rule's e-value from evidence of another kind.
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What evidence of another kind says of a rule: the e-value that it lends, and itself as JSON values."""
+
+    e_value: float = 1.0
+    evidence: Mapping[str, object] = field(default_factory=dict)
+
+
+def joint_level(level: float, other: float, alpha: float) -> float:
+    """The level for one e-value of a rule where `other` is the e-value that evidence of another kind lends. In (0,
+    alpha].
 
     e >= 1 / (level other) is e other >= 1 / level: each is a fair bet given all that the other has seen, so their
-    product is one e-value and the rule pays once (ADR 6). In (0, 1).
+    product is one e-value and the rule pays once (ADR 6). What is lent pays for the many rules that were tried, and for
+    no more: what decides reaches 1 / alpha by itself.
     """
-    return min(max(level * other, 1e-300), 0.999)
+    return min(max(level * other, 1e-300), alpha)
+
+
+def lent(kind: str, beside: Beside) -> tuple[str, ...]:
+    """What a verdict says of the other kind of evidence; nothing where there is none."""
+    if not beside.evidence:
+        return ()
+    if beside.e_value <= 1.0:
+        return (f"Its {kind} count beside it, and lend nothing (e-value {beside.e_value:.3g}).",)
+    return (f"Its {kind} lend an e-value of {beside.e_value:.4g} to it.",)
 
 
 class _Tried:

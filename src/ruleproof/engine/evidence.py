@@ -13,7 +13,7 @@ from ruleproof.core.journal import verdict_of
 from ruleproof.core.rule import Rule
 from ruleproof.core.trial import TrialState
 from ruleproof.engine.anytime import AnytimeTrial, evidence
-from ruleproof.engine.replaytrial import e_help, standing
+from ruleproof.engine.replaytrial import beside, standing
 from ruleproof.engine.workspace import Workspace
 
 
@@ -39,12 +39,12 @@ class Evidence:
     def configured(cls, workspace: Workspace, config: HarnessConfig) -> Evidence:
         """With the settings of `config`."""
         margin = config.rule_promote_margin
-        anytime = AnytimeTrial(
+        anytime: AnytimeTrial = AnytimeTrial(
             workspace,
             alpha=config.rule_trial_alpha,
             most_sessions=config.rule_trial_most_sessions,
             least_effect=margin,
-            replayed=lambda rule: e_help(workspace, rule, config.replays()),
+            replays=lambda rule: beside(workspace, rule, config.replays(), anytime.e_lent),
         )
         sessions = config.rule_trial_min_sessions
         return cls(workspace, sessions=sessions, margin=margin, anytime=anytime, replays=config.replays())
@@ -61,9 +61,10 @@ class Evidence:
             return self._now(rule, self._workspace.trial_of(rule))
 
     def _now(self, rule: Rule, trial: TrialState) -> Mapping[str, object]:
-        replayed = standing(self._workspace, rule, self._replays, self.anytime.e_help(rule))
+        replayed = standing(self._workspace, rule, self._replays, self.anytime.e_lent)
         if replayed:
-            return replayed
+            sessions = self.anytime.beside(rule).evidence
+            return {**replayed, "sessions": sessions} if sessions else replayed
         if trial.policy == "fixed":
             judged = forward.judge(rule.id, trial, sessions=self._sessions, margin=self._margin)
             return {**judged.details, **fixed_evidence(trial, self._sessions, self._margin)}

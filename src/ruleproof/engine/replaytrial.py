@@ -19,7 +19,7 @@ from ruleproof.core.rule import Rule
 from ruleproof.core.trial import TrialState
 from ruleproof.core.verdict import Outcome, Verdict
 from ruleproof.engine.compose import Composer
-from ruleproof.engine.errorbudget import joint_level, level_of
+from ruleproof.engine.errorbudget import Beside, joint_level, lent, level_of
 from ruleproof.engine.replay import Job, Replayer
 from ruleproof.engine.workspace import Workspace
 
@@ -38,10 +38,10 @@ class ReplayValidator:
         composer: Composer,
         replayer: Replayer,
         policy: ReplayPolicy,
-        live: Callable[[Rule], float] = lambda rule: 1.0,
+        sessions: Callable[[Rule], Beside] = lambda rule: Beside(),
     ) -> None:
-        """`live(rule)`: the e-value that its sessions have shown so far; it counts together with ours."""
-        self._live = live
+        """`sessions(rule)`: what its sessions have shown so far; it counts together with ours."""
+        self._sessions = sessions
         self._workspace, self._composer, self._replayer, self._policy = workspace, composer, replayer, policy
         self._evalset = workspace.ports.evalset
 
@@ -83,10 +83,10 @@ class ReplayValidator:
         contexts: tuple[Context, Context],
         past: Sequence[Round],
     ) -> Verdict:
-        state = _folded(past, target, self._policy)
-        level = joint_level(level_of(self._workspace.rulebook, rule, self._policy.alpha), self._live(rule))
+        state, live = _folded(past, target, self._policy), self._sessions(rule)
+        level = _level(self._workspace, rule, self._policy, live.e_value)
         if state.pairs >= self._policy.max_pairs:
-            return _verdict(rule.id, target, state.verdict(level), len(past))
+            return _verdict(rule.id, target, state.verdict(level), len(past), live)
         known = [session for one in past for session in one.sessions]
         treated, control = once_each(await self._both_arms(cases, contexts), known)
         arms = [[one for one in arm if one.failure != COUNTED] for arm in (treated, control)]
@@ -101,7 +101,7 @@ class ReplayValidator:
             reason = f"{PAIRED}inconclusive, no failure has {target} in both arms ({'; '.join(why[:5])})"
             self._attempt(rule.id, reason)
             return Verdict(rule.id, "pending", NAME, reason)
-        return _verdict(rule.id, target, state.verdict(level), len(past) + 1)
+        return _verdict(rule.id, target, state.verdict(level), len(past) + 1, live)
 
     async def _both_arms(
         self, cases: Sequence[EvalCase], contexts: tuple[Context, Context]
@@ -130,25 +130,38 @@ def rounds_of(workspace: Workspace, rule_id: str) -> list[Round]:
     return [one for one in map(round_from, records) if one is not None]
 
 
-def standing(workspace: Workspace, rule: Rule, policy: ReplayPolicy, live: float) -> dict[str, object]:
+def standing(
+    workspace: Workspace, rule: Rule, policy: ReplayPolicy, live: Callable[[Rule], float]
+) -> dict[str, object]:
     """What the paired replays of a candidate have shown so far, as its verdict would say it; empty before the first.
 
-    `live`: the e-value of its sessions.
+    `live(rule)`: the e-value that its sessions lend.
     """
     past = rounds_of(workspace, rule.id)
     if not past or not policy.paired:
         return {}
     target = past[0].target
-    state = _folded(past, target, policy)
     return _details(
-        target, state.verdict(joint_level(level_of(workspace.rulebook, rule, policy.alpha), live)), len(past)
+        target, _folded(past, target, policy).verdict(_level(workspace, rule, policy, live(rule))), len(past)
     )
 
 
-def e_help(workspace: Workspace, rule: Rule, policy: ReplayPolicy) -> float:
-    """What the paired replays have shown so far, as an e-value; 1 before the first."""
+def beside(workspace: Workspace, rule: Rule, policy: ReplayPolicy, live: Callable[[Rule], float]) -> Beside:
+    """What the paired replays say, for evidence of another kind; nothing before the first."""
     past = rounds_of(workspace, rule.id)
-    return _folded(past, past[0].target, policy).e_help if past and policy.paired else 1.0
+    if not past or not policy.paired:
+        return Beside()
+    return Beside(_folded(past, past[0].target, policy).e_lent, standing(workspace, rule, policy, live))
+
+
+def awaited(workspace: Workspace, rule: Rule, trial: TrialState, policy: ReplayPolicy) -> bool:
+    """Whether paired replays of the rule have begun and can go on, in whatever process has the replay function."""
+    begun = policy.paired and trial.replay_attempts < ATTEMPTS and rounds_of(workspace, rule.id)
+    return bool(begun and select(rule, workspace.ports.evalset.listed())[0])
+
+
+def _level(workspace: Workspace, rule: Rule, policy: ReplayPolicy, live: float) -> float:
+    return joint_level(level_of(workspace.rulebook, rule, policy.alpha), live, policy.alpha)
 
 
 def _folded(rounds: Sequence[Round], target: str, policy: ReplayPolicy) -> PairedState:
@@ -158,9 +171,12 @@ def _folded(rounds: Sequence[Round], target: str, policy: ReplayPolicy) -> Paire
     return state
 
 
-def _verdict(rule_id: str, target: str, found: PairedVerdict, rounds: int) -> Verdict:
+def _verdict(rule_id: str, target: str, found: PairedVerdict, rounds: int, live: Beside) -> Verdict:
     outcome: Outcome = "pending" if found.outcome == "not_yet" else found.outcome
-    return Verdict(rule_id, outcome, NAME, f"{PAIRED}{' '.join(found.reasons)}", _details(target, found, rounds))
+    details = _details(target, found, rounds)
+    if live.evidence:
+        details["sessions"] = live.evidence
+    return Verdict(rule_id, outcome, NAME, f"{PAIRED}{' '.join((*found.reasons, *lent('sessions', live)))}", details)
 
 
 def _details(target: str, found: PairedVerdict, rounds: int) -> dict[str, object]:

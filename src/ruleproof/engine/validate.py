@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -37,13 +37,19 @@ class ForwardTrial:
 
     name = forward.NAME
 
-    def __init__(self, sessions: int, margin: float) -> None:
-        self.sessions, self.margin = sessions, margin
+    def __init__(
+        self, sessions: int, margin: float, awaited: Callable[[Rule, TrialState], bool] = lambda rule, trial: False
+    ) -> None:
+        """`awaited(rule, trial)`: whether replays of the rule have begun, and are to decide."""
+        self.sessions, self.margin, self._awaited = sessions, margin, awaited
 
     async def judge(self, rule: Rule, trial: TrialState) -> Verdict | None:
         """`core.evidence.forward.judge` with this trial's settings; None for a trial of another policy."""
         if trial.policy != "fixed":
             return None
+        if self._awaited(rule, trial):
+            said = "forward trial: its paired replays decide, in a process that has the replay function"
+            return Verdict(rule.id, "pending", self.name, said)
         verdict = forward.judge(rule.id, trial, sessions=self.sessions, margin=self.margin)
         return replace(verdict, details={**verdict.details, **fixed_evidence(trial, self.sessions, self.margin)})
 

@@ -18,7 +18,7 @@ from ruleproof.core.evidence.betting import EFFECTS
 from ruleproof.core.evidence.effects import EffectRow, cost_row, dropout_evidence, metric_row, price_sentences
 from ruleproof.core.evidence.forecast import forecast_sessions
 from ruleproof.core.evidence.grade import Grade, chance_of_evidence, grade_of_evidence
-from ruleproof.core.evidence.missing import survives
+from ruleproof.core.evidence.missing import least_of_sessions
 from ruleproof.core.evidence.stream import Arm, ArmCount, CostStream, Stream
 from ruleproof.errors import Refused
 
@@ -124,6 +124,15 @@ class AnytimeState:
         return self._target.bet.e_down
 
     @property
+    def e_lent(self) -> float:
+        """The e-value of help that may count beside evidence of another kind: whatever is missing, and at most 1 where
+        these units alone could not promote.
+        """
+        lost_evenly = dropout_evidence(self._missing, self._policy.holdout) < 1.0 / self._policy.dropout_level
+        fair = lost_evenly and not self._harmed("") and (self._target.payoffs.mean or 0.0) > 0.0
+        return self._least(None) if fair else min(self.e_help, 1.0)
+
+    @property
     def counted(self) -> int:
         """Units with a value so far."""
         return int(self._target.sums["shown"][0] + self._target.sums["withheld"][0])
@@ -188,7 +197,7 @@ class AnytimeState:
         lost_evenly = e_dropout < 1.0 / policy.dropout_level
         interval = target.payoffs.interval(policy.coverage)
         helps = self.e_help >= 1.0 / level and (target.payoffs.mean or 0.0) > 0.0
-        whole = not helps or not any(self._missing.values()) or self._survives(None, 1.0 / level)
+        whole = not helps or self._least(None) >= 1.0 / level
         outcome: Outcome
         if harmed:
             outcome = "retire"
@@ -229,14 +238,20 @@ class AnytimeState:
         bar = (2.0 if others else 1.0) / self._policy.harm_level
         named = [metric] if self.e_harm >= bar else []
         for name, stream in sorted(self._metrics.items()):
-            lacking = self.counted - int(stream.sums["shown"][0] + stream.sums["withheld"][0])
-            if stream.bet.e_down >= bar * others and (not lacking or self._survives(name, bar * others)):
+            if stream.bet.e_down >= bar * others and self._least(name) >= bar * others:
                 named.append(name)
         return tuple(named)
 
-    def _survives(self, name: str | None, bar: float) -> bool:
-        """Whether the help of the target (None), or the harm of another metric, holds whatever is missing."""
+    def _least(self, name: str | None) -> float:
+        """The e-value of the help of the target (None), or of the harm of another metric, that holds whatever is
+        missing.
+        """
         policy, target = self._policy, name is None
+        stream = self._target if name is None else self._metrics[name]
+        seen = int(stream.sums["shown"][0] + stream.sums["withheld"][0])
+        known = stream.bet.e_up if target else stream.bet.e_down
+        if seen == (len(self._units) if target else self.counted):
+            return known
         units = (
             (
                 unit.arm,
@@ -247,7 +262,7 @@ class AnytimeState:
             for unit in self._units.values()
             if target or unit.value is not None
         )
-        return survives(units, lambda: Stream(policy.holdout, policy.effects), bar, up=target)
+        return min(known, least_of_sessions(units, lambda: Stream(policy.holdout, policy.effects), up=target))
 
     def _too_small(self, interval: tuple[float, float]) -> bool:
         least = self._policy.least_effect

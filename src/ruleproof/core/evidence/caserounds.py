@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
+from ruleproof.core.evidence.betting import Payoffs
 from ruleproof.core.evidence.effects import EffectRow
+from ruleproof.core.evidence.exact import sign_test
+from ruleproof.core.evidence.grade import chance_of_evidence
 from ruleproof.core.evidence.intervals import welch
 from ruleproof.core.evidence.permutation import BlockBet
 from ruleproof.errors import Refused
@@ -32,6 +35,68 @@ class CaseRound:
     kind: CaseKind
     treated: tuple[Replay, ...]
     control: tuple[Replay, ...]
+
+
+class MetricRounds:
+    """One metric over the rounds. `single_cases`: the first so many cases are also watched one by one."""
+
+    def __init__(self, effects: tuple[float, ...], single_cases: int) -> None:
+        self._effects, self._places = effects, single_cases
+        self.all, self.wins = BlockBet(effects), BlockBet(effects)
+        self.single: dict[str, BlockBet] = {}
+        self.cases: dict[str, tuple[CaseKind, list[float], list[float]]] = {}
+        self.payoffs = Payoffs(1.0)
+
+    def add(self, case: CaseRound, treated: Sequence[float], control: Sequence[float]) -> None:
+        self.all.add(treated, control)
+        if case.kind == "win":
+            self.wins.add(treated, control)
+        if case.case_id in self.single or len(self.single) < self._places:
+            self.single.setdefault(case.case_id, BlockBet(self._effects)).add(treated, control)
+        _, known_treated, known_control = self.cases.setdefault(case.case_id, (case.kind, [], []))
+        known_treated += treated
+        known_control += control
+        for one, other in zip(treated, control, strict=False):
+            self.payoffs.add(one - other)
+
+    @property
+    def e_harm(self) -> float:
+        """A third of the capital on all cases, a third on the wins, a third spread over single cases, idle or not."""
+        alone = sum(bet.e_down for bet in self.single.values()) + self._places - len(self.single)
+        return (self.all.e_down + self.wins.e_down + alone / self._places) / 3.0
+
+    def copied(self, *kinds: CaseKind) -> tuple[int, int, int] | None:
+        """(cases of these kinds that rose, that fell, that could rise and did not) where every repeat is a copy in its
+        arm; None where repeats differ, or there is no such case.
+        """
+        arms = [(treated, control) for kind, treated, control in self.cases.values() if kind in kinds]
+        if not arms or any(len(arm) < 2 or min(arm) != max(arm) for pair in arms for arm in pair):
+            return None
+        moved = [(one[0], other[0]) for one, other in arms]
+        rose, fell = sum(one > other for one, other in moved), sum(one < other for one, other in moved)
+        return rose, fell, sum(one == other < 1.0 for one, other in moved)
+
+    @property
+    def chance_of_harm(self) -> float:
+        """Upper bound on the chance that a rule which lowers nothing shows this much: of copies, by their cases."""
+        chance, copied = chance_of_evidence(self.e_harm), self.copied("failure", "win")
+        return max(chance, sign_test(copied[1], copied[0])) if copied else chance
+
+    def row(self, name: str, coverage: float) -> EffectRow:
+        treated = [value for _, values, _ in self.cases.values() for value in values]
+        control = [value for _, _, values in self.cases.values() for value in values]
+        means = [sum(values) / len(values) if values else None for values in (treated, control)]
+        return EffectRow(
+            name,
+            "metric",
+            means[0],
+            means[1],
+            (len(treated), len(control)),
+            self.payoffs.mean,
+            self.payoffs.interval(coverage) if self.payoffs.count else None,
+            self.all.e_up,
+            self.e_harm,
+        )
 
 
 class CostRounds:

@@ -19,27 +19,25 @@ Arms = tuple[Sequence[float], int, Sequence[float], int]
 FILLS = (0.0, 1.0)
 
 
-def survives(units: Iterable[Seen], stream: Callable[[], Stream], bar: float, *, up: bool) -> bool:
-    """Whether the e-value (`up`: of help, else of harm) is at least `bar` under both fillings."""
-    units = tuple(units)
+def least_of_sessions(units: Iterable[Seen], stream: Callable[[], Stream], *, up: bool) -> float:
+    """The smaller e-value (`up`: of help, else of harm) of the two fillings."""
+    units, found = tuple(units), []
     for fill in FILLS:
         filled = stream()
         for arm, task, value, block in units:
             filled.add(arm, task, fill if value is None else value, block)
-        if (filled.bet.e_up if up else filled.bet.e_down) < bar:
-            return False
-    return True
+        found.append(filled.bet.e_up if up else filled.bet.e_down)
+    return min(found)
 
 
-def replays_survive(cases: Iterable[Arms], effects: tuple[float, ...], bar: float) -> bool:
+def least_of_replays(cases: Iterable[Arms], effects: tuple[float, ...]) -> float:
     """The same for the help that replays show."""
-    cases = tuple(cases)
+    cases, found = tuple(cases), []
     for fill in FILLS:
         bet = BlockBet(effects)
         for treated, of_treated, control, of_control in cases:
             bet.add(
                 [*treated, *[fill] * (of_treated - len(treated))], [*control, *[fill] * (of_control - len(control))]
             )
-        if bet.e_up < bar:
-            return False
-    return True
+        found.append(bet.e_up)
+    return min(found)

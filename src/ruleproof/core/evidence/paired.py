@@ -18,12 +18,12 @@ from math import isfinite, log
 from typing import Literal
 
 from ruleproof.core.evidence.betting import Payoffs
-from ruleproof.core.evidence.caserounds import CaseKind, CaseRound, CostRounds, scored, values_of
+from ruleproof.core.evidence.caserounds import CaseRound, CostRounds, MetricRounds, scored, values_of
 from ruleproof.core.evidence.effects import EffectRow, price_sentences
 from ruleproof.core.evidence.exact import jolt_chance, sign_test
 from ruleproof.core.evidence.forecast import forecast_graded_pairs
 from ruleproof.core.evidence.grade import Grade, chance_of_evidence, grade_of_chance
-from ruleproof.core.evidence.missing import Arms, replays_survive
+from ruleproof.core.evidence.missing import Arms, least_of_replays
 from ruleproof.core.evidence.permutation import EFFECTS, BlockBet, log_most_evidence
 from ruleproof.errors import Refused
 
@@ -91,75 +91,12 @@ class PairedVerdict:
     unusable: int
 
 
-class _Metric:
-    """Everything that is known of one metric over the rounds."""
-
-    def __init__(self, policy: PairedPolicy) -> None:
-        self._policy = policy
-        self.all, self.wins = BlockBet(policy.effects), BlockBet(policy.effects)
-        self.single: dict[str, BlockBet] = {}
-        self.cases: dict[str, tuple[CaseKind, list[float], list[float]]] = {}
-        self.payoffs = Payoffs(1.0)
-
-    def add(self, case: CaseRound, treated: Sequence[float], control: Sequence[float]) -> None:
-        self.all.add(treated, control)
-        if case.kind == "win":
-            self.wins.add(treated, control)
-        if case.case_id in self.single or len(self.single) < self._policy.single_cases:
-            self.single.setdefault(case.case_id, BlockBet(self._policy.effects)).add(treated, control)
-        _, known_treated, known_control = self.cases.setdefault(case.case_id, (case.kind, [], []))
-        known_treated += treated
-        known_control += control
-        for one, other in zip(treated, control, strict=False):
-            self.payoffs.add(one - other)
-
-    @property
-    def e_harm(self) -> float:
-        """A third of the capital on all cases, a third on the wins, a third spread over single cases, idle or not."""
-        places = self._policy.single_cases
-        alone = sum(bet.e_down for bet in self.single.values()) + places - len(self.single)
-        return (self.all.e_down + self.wins.e_down + alone / places) / 3.0
-
-    def copied(self, *kinds: CaseKind) -> tuple[int, int, int] | None:
-        """(cases of these kinds that rose, that fell, that could rise and did not) where every repeat is a copy in its
-        arm; None where repeats differ, or there is no such case.
-        """
-        arms = [(treated, control) for kind, treated, control in self.cases.values() if kind in kinds]
-        if not arms or any(len(arm) < 2 or min(arm) != max(arm) for pair in arms for arm in pair):
-            return None
-        moved = [(one[0], other[0]) for one, other in arms]
-        rose, fell = sum(one > other for one, other in moved), sum(one < other for one, other in moved)
-        return rose, fell, sum(one == other < 1.0 for one, other in moved)
-
-    @property
-    def chance_of_harm(self) -> float:
-        """Upper bound on the chance that a rule which lowers nothing shows this much: of copies, by their cases."""
-        chance, copied = chance_of_evidence(self.e_harm), self.copied("failure", "win")
-        return max(chance, sign_test(copied[1], copied[0])) if copied else chance
-
-    def row(self, name: str, coverage: float) -> EffectRow:
-        treated = [value for _, values, _ in self.cases.values() for value in values]
-        control = [value for _, _, values in self.cases.values() for value in values]
-        means = [sum(values) / len(values) if values else None for values in (treated, control)]
-        return EffectRow(
-            name,
-            "metric",
-            means[0],
-            means[1],
-            (len(treated), len(control)),
-            self.payoffs.mean,
-            self.payoffs.interval(coverage) if self.payoffs.count else None,
-            self.all.e_up,
-            self.e_harm,
-        )
-
-
 class PairedState:
     """The fold of a replay trial: `add` counts one case of one round; `verdict` reads it and changes nothing."""
 
     def __init__(self, policy: PairedPolicy, metric: str = "outcome") -> None:
         self._policy, self._target = policy, metric
-        self._metrics = {metric: _Metric(policy)}
+        self._metrics = {metric: MetricRounds(policy.effects, policy.single_cases)}
         self._costs: dict[str, CostRounds] = {}
         self._help = BlockBet(policy.effects)
         self._scored = BlockBet(policy.effects)
@@ -172,6 +109,18 @@ class PairedState:
     def e_help(self) -> float:
         """E-value against "the candidate raises the target of no failure case"."""
         return self._help.e_up
+
+    @property
+    def e_lent(self) -> float:
+        """The e-value of help that may count beside evidence of another kind: whatever is missing, and at most 1 where
+        these replays alone could not promote, or are copies, which speak of their cases only. 1 under a plan, whose
+        test is all or nothing.
+        """
+        if self._policy.planned_pairs:
+            return 1.0
+        harmed, suspected = self._harm(1.0)
+        copied = self._metrics[self._target].copied("failure") is not None
+        return min(self.e_help, 1.0) if harmed or suspected or copied else self._least()
 
     @property
     def pairs(self) -> int:
@@ -189,7 +138,9 @@ class PairedState:
         arms = {name: (values_of(case.treated, name), values_of(case.control, name)) for name in sorted(names)}
         for name, (treated, control) in arms.items():
             if treated and control:
-                self._metrics.setdefault(name, _Metric(self._policy)).add(case, treated, control)
+                self._metrics.setdefault(name, MetricRounds(self._policy.effects, self._policy.single_cases)).add(
+                    case, treated, control
+                )
         treated, control = arms.get(self._target, ([], []))
         self._scored.add(scored(case.treated, treated), scored(case.control, control))
         if case.kind == "failure":
@@ -211,11 +162,14 @@ class PairedState:
             suspected = (*suspected, UNEVEN)
         if self._jolted() > JOLT_LEVEL:
             suspected = (*suspected, COPIES)
-        lacking = any(len(one) < of_one or len(other) < of_other for one, of_one, other, of_other in self._arms)
-        bar = 1.0 / level
-        if lacking and self.e_help >= bar and not replays_survive(self._arms, self._policy.effects, bar):
+        if self.e_help >= 1.0 / level > self._least():
             suspected = (*suspected, LACKING)
         return harmed, suspected
+
+    def _least(self) -> float:
+        """The e-value of help that holds whatever replays without a score would have given."""
+        lacking = any(len(one) < of_one or len(other) < of_other for one, of_one, other, of_other in self._arms)
+        return min(self.e_help, least_of_replays(self._arms, self._policy.effects)) if lacking else self.e_help
 
     def _jolted(self) -> float:
         """`jolt_chance` of the cases where repeats are copies, else 0."""
@@ -307,7 +261,9 @@ def decide_paired(
     return state.verdict(level)
 
 
-def _harm(metrics: Mapping[str, _Metric], policy: PairedPolicy, target: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _harm(
+    metrics: Mapping[str, MetricRounds], policy: PairedPolicy, target: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(metrics that fell beyond their noise at the harm level, "metric in case" that look as if they had)."""
     others = len(metrics) - 1
     target_bar = (2.0 if others else 1.0) / policy.harm_level

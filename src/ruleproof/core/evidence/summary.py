@@ -10,8 +10,19 @@ from math import isfinite
 GRADES = ("none", "weak", "moderate", "strong")
 
 
+KINDS = ("replays", "sessions")
+"""Where the evidence of another kind stands, which counts beside that of a verdict."""
+
+
 def summary(evidence: Mapping[str, object]) -> str:
-    """Grade, counts of both arms, effect with interval, chance; empty where nothing of that is there."""
+    """Grade, counts of both arms, effect with interval, chance; empty where nothing of that is there. What counts
+    beside it follows.
+    """
+    beside = [f"its {kind}: {_alone(other)}" for kind in KINDS if isinstance(other := evidence.get(kind), Mapping)]
+    return "; ".join(said for said in (_alone(evidence), *beside) if said)
+
+
+def _alone(evidence: Mapping[str, object]) -> str:
     grade = evidence.get("grade")
     parts = [_arms(evidence), _effect(evidence), _chance(evidence), _more(evidence)]
     said = "; ".join(part for part in parts if part)

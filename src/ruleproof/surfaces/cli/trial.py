@@ -103,7 +103,8 @@ def one(rule_id: str) -> Reply:
         "after_promotion": after.as_json(),
     }
     seen = _seen(rule, state, needed) if state.policy == "fixed" else _seen_anytime(rule, state, found, most)
-    parts = [_text(rule, state, seen, note, _effects(found))]
+    paired = "; and paired replays" if found.get("policy") == "paired" or "replays" in found else ""
+    parts = [_text(rule, state, seen, note, _effects(found), paired)]
     if rule.status == "active" or after.last:
         parts += [part for part in (paragraph(f"Since then: {after.line}."), _effects(after.evidence)) if part]
     return Reply(data, "\n\n".join(parts))
@@ -120,7 +121,20 @@ def _note(state: TrialState, found: Mapping[str, object]) -> str:
 
 
 def _effects(found: Mapping[str, object]) -> str:
-    """What the rule buys and costs: every metric and cost of both arms; empty without arms."""
+    """What the rule buys and costs: every metric and cost of both arms; empty without arms. Replays and sessions
+    apart.
+    """
+    from ruleproof.core.evidence.summary import KINDS
+
+    replays = "Replays, of failures and wins, with the rule and without it:"
+    own = replays if found.get("policy") == "paired" else "Sessions:"
+    titles = {"replays": replays, "sessions": "Sessions:"}
+    beside = [(titles[kind], other) for kind in KINDS if isinstance(other := found.get(kind), Mapping)]
+    parts = [(title, _rows(one)) for title, one in ((own, found), *beside)]
+    return "\n\n".join(f"{title}\n\n{rows}" if beside or title == replays else rows for title, rows in parts if rows)
+
+
+def _rows(found: Mapping[str, object]) -> str:
     from ruleproof.core.evidence.summary import number
 
     rows = found.get("rows")
@@ -166,14 +180,14 @@ def _newest(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     return table(heads, rows[-NEWEST:]) + (f"\nand {older:,} more, older; --json has all" if older > 0 else "")
 
 
-def _text(rule: Rule, state: TrialState, seen: str, note: str, effects: str) -> str:
+def _text(rule: Rule, state: TrialState, seen: str, note: str, effects: str, paired: str) -> str:
     parts = [
         facts(
             [
                 ("rule", f"{rule.id} ({rule.status})"),
                 ("text", rule.rule),
                 ("metric", rule.metric or "any"),
-                ("policy", _policy(state)),
+                ("policy", _policy(state) + paired),
                 ("baseline", _baseline(state.baseline) if state.policy == "fixed" else None),
                 ("seen", seen),
                 ("alerted", _alerted(state)),
