@@ -199,6 +199,7 @@ def test_v9_a_running_paired_trial_says_what_it_has_seen_and_how_many_pairs_are_
 def test_v4_paired_replays_and_sessions_of_a_rule_pay_once_together(open_harness: Open) -> None:
     anytime = {"rule_trial_policy": "anytime", "rule_holdout": 0.5}
     harness = paired(open_harness, Agent(0.1, noise=0.12), **anytime)
+    harness._rounds.kick = lambda: None
     rule = candidate(harness)
     alone = harness.evidence.anytime.look(rule, harness.rules.trial(rule.id)).level
     assert alone == pytest.approx(0.05 / 11)
@@ -237,6 +238,7 @@ def test_v4_copies_of_one_mended_failure_lend_nothing_to_sessions(open_harness: 
         verdict = round_of(harness)
     assert verdict.outcome == "pending" and verdict.details["e_help"] > 1000.0
     other = open_harness(**anytime, replay_policy="paired")
+    other._rounds.kick = lambda: None
     alone = other.evidence.anytime.look(rule, other.rules.trial(rule.id)).level
     assert alone == pytest.approx(0.05 / 11)
     for number in range(20):
@@ -267,6 +269,7 @@ def test_v4_paired_replays_that_began_are_not_overtaken_by_the_fixed_trial_of_an
     rule = candidate(harness)
     assert round_of(harness).outcome == "pending"
     other = open_harness(replay_policy="paired")
+    other._rounds.kick = lambda: None
     for number in range(8):
         other.context(session_id=f"s{number}")
         other.report(f"s{number}", {"m": 0.9})
