@@ -188,6 +188,20 @@ def test_simulate_gives_the_same_table_for_the_same_seed_whatever_the_processes(
     assert rows["anytime", 0.0]["promoted"] <= 0.05 < rows["anytime", 0.4]["promoted"]
 
 
+def test_simulate_has_a_row_for_paired_replays_where_they_are_set(bare: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = ("simulate", "--base-rate", "0.4", "--repeats", "40", "--horizon", "10", "--jobs", "1")
+    effects = ("--effect", "0", "--effect", "0.4", "--effect", "-0.3")
+    assert "paired" not in {row["policy"] for row in bare.json(*given, *effects)["rows"]}
+    monkeypatch.setenv("HARNESS_REPLAY_POLICY", "paired")
+    monkeypatch.setenv("HARNESS_REPLAY_MAX_PAIRS", "60")
+    rows = {row["effect"]: row for row in bare.json(*given, *effects)["rows"] if row["policy"] == "paired"}
+    assert rows[0.0]["promoted"] <= 0.1 < 0.8 < rows[0.4]["promoted"]
+    assert rows[-0.3]["promoted"] == 0.0 < rows[-0.3]["retired"]
+    assert rows[0.4]["half_decided_by"] in (15, 30, 45), "a round has fifteen pairs of failures"
+    assert rows[0.0]["level"] == bare.json(*given, *effects)["rows"][1]["level"]
+    assert "after every round" in " ".join(bare.ok(*given, "--effect", "0").out.split())
+
+
 def test_simulate_draws_from_recorded_outcomes_and_names_lines_that_are_none(bare: Cli) -> None:
     file = bare.folder / "outcomes.csv"
     file.write_text("task,passed\na,1\na,true\nb,0\nb,0.5\nb,seven\n", encoding="utf-8")

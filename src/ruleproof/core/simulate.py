@@ -13,7 +13,7 @@ from typing import Literal
 
 from ruleproof.core.evidence.anytime import AnytimePolicy, AnytimeState, Unit
 from ruleproof.core.evidence.budget import level as budget_level
-from ruleproof.core.evidence.caserounds import CaseRound, Replay
+from ruleproof.core.evidence.caserounds import CaseKind, CaseRound, Replay
 from ruleproof.core.evidence.intervals import wilson
 from ruleproof.core.evidence.paired import PairedPolicy, PairedState
 from ruleproof.core.evidence.pretest import fixed_gate_passes
@@ -86,6 +86,21 @@ class PairsSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplaysSpec:
+    """Paired replays in rounds of `repeats` in each arm of `failures` and `wins`, each a task drawn from the outcomes;
+    looked at after every round, until the policy's `most_pairs`.
+    """
+
+    outcomes: Outcomes
+    effect: float
+    repeats: int = 5
+    failures: int = 3
+    wins: int = 2
+    level: float = 0.05
+    policy: PairedPolicy = field(default_factory=PairedPolicy)
+
+
+@dataclass(frozen=True, slots=True)
 class Tally:
     """What became of `repeats` trials. `decided_at`: the unit at which each promoted or retired one was decided."""
 
@@ -126,6 +141,11 @@ def simulate_fixed(spec: FixedSpec, repeats: int, uniform: Uniform, progress: Pr
 def simulate_pairs(spec: PairsSpec, repeats: int, uniform: Uniform, progress: Progress | None = None) -> Tally:
     """`repeats` paired replay trials."""
     return _repeat(lambda: _paired(spec, uniform), repeats, progress)
+
+
+def simulate_replays(spec: ReplaysSpec, repeats: int, uniform: Uniform, progress: Progress | None = None) -> Tally:
+    """`repeats` trials by rounds of paired replays; they are decided at a number of pairs of failures."""
+    return _repeat(lambda: _replays(spec, uniform), repeats, progress)
 
 
 def _repeat(trial: Callable[[], tuple[str, int]], repeats: int, progress: Progress | None) -> Tally:
@@ -214,6 +234,25 @@ def _paired(spec: PairsSpec, uniform: Uniform) -> tuple[str, int]:
         if verdict in ("promote", "retire", "inconclusive"):
             return verdict, at
     return "inconclusive", spec.horizon
+
+
+def _replays(spec: ReplaysSpec, uniform: Uniform) -> tuple[str, int]:
+    state, mean, tasks = PairedState(spec.policy), spec.outcomes.mean, spec.outcomes.tasks
+
+    def replays(task: Sequence[float], effect: float) -> tuple[Replay, ...]:
+        drawn = (task[int(uniform() * len(task))] for _ in range(spec.repeats))
+        return tuple(Replay({"outcome": shifted(value, effect, mean, uniform)}) for value in drawn)
+
+    kinds: list[CaseKind] = [
+        "failure" if place < spec.failures else "win" for place in range(spec.failures + spec.wins)
+    ]
+    cases = [(f"{kind}{place}", kind, tasks[int(uniform() * len(tasks))]) for place, kind in enumerate(kinds)]
+    while True:
+        for name, kind, task in cases:
+            state.add(CaseRound(name, kind, replays(task, spec.effect), replays(task, 0.0)))
+        outcome = state.look(spec.level)
+        if outcome != "not_yet":
+            return outcome, state.pairs
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,9 @@ from ruleproof.surfaces.cli.verb import verb
 if TYPE_CHECKING:
     from ruleproof.config import HarnessConfig
     from ruleproof.core.problems import Problem
-    from ruleproof.core.simulate import FixedSpec, ForwardSpec, Outcomes, Tally
+    from ruleproof.core.simulate import FixedSpec, ForwardSpec, Outcomes, ReplaysSpec, Tally
+
+    Spec = FixedSpec | ForwardSpec | ReplaysSpec
 
 EFFECTS = (0.0, 0.1, 0.2, 0.3, -0.2)
 PART = 25
@@ -52,7 +54,8 @@ def simulate(
     """Show what each gate does to rules of a known effect.
 
     The fixed gate and the anytime trial are run as your settings have them, on outcomes drawn from a file or from a
-    pass rate. Effect 0 is a useless rule: whatever is promoted there is a mistake.
+    pass rate; so are paired replays, of three failures and two wins, where replay_policy is paired. Effect 0 is a
+    useless rule: whatever is promoted there is a mistake.
     """
     from ruleproof.config import HarnessConfig
     from ruleproof.errors import Refused
@@ -107,28 +110,34 @@ def _outcomes(base_rate: float | None, file: Path | None) -> tuple[Outcomes, tup
 
 def _specs(
     config: HarnessConfig, drawn: Outcomes, effect: float, horizon: int, number: int, *, by_task: bool
-) -> tuple[FixedSpec, ForwardSpec]:
+) -> list[Spec]:
     from ruleproof.core.evidence import budget
     from ruleproof.core.evidence.anytime import AnytimePolicy
-    from ruleproof.core.simulate import FixedSpec, ForwardSpec
+    from ruleproof.core.evidence.paired import PairedPolicy
+    from ruleproof.core.simulate import FixedSpec, ForwardSpec, ReplaysSpec
 
     alpha = config.rule_trial_alpha
+    level = budget.level(number, 0, alpha) if number else alpha
     policy = AnytimePolicy(
         config.rule_holdout or 0.5,
         least_effect=min(config.rule_promote_margin, 0.99),
         most_units=config.rule_trial_most_sessions,
     )
-    return (
+    specs: list[Spec] = [
         FixedSpec(drawn, effect, config.rule_trial_min_sessions, config.rule_promote_margin),
         ForwardSpec(
             drawn,
             effect,
             horizon,
             "task" if by_task and len(drawn.tasks) > 1 else "session",
-            budget.level(number, 0, alpha) if number else alpha,
+            level,
             policy,
         ),
-    )
+    ]
+    if config.replay_policy == "paired":
+        pairs = PairedPolicy(most_pairs=config.replay_max_pairs)
+        specs.append(ReplaysSpec(drawn, effect, config.replay_repeats, level=level, policy=pairs))
+    return specs
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,22 +145,24 @@ class Part:
     """Some repeats of one simulation, with chance of their own."""
 
     place: int
-    spec: FixedSpec | ForwardSpec
+    spec: Spec
     repeats: int
     seed: str
 
 
 def run_part(part: Part) -> tuple[int, Tally]:
     """(which simulation, what became of its repeats). Runs in any process."""
-    from ruleproof.core.simulate import ForwardSpec, simulate_fixed, simulate_forward
+    from ruleproof.core.simulate import ForwardSpec, ReplaysSpec, simulate_fixed, simulate_forward, simulate_replays
 
     uniform = random.Random(part.seed).random
+    if isinstance(part.spec, ReplaysSpec):
+        return part.place, simulate_replays(part.spec, part.repeats, uniform)
     if isinstance(part.spec, ForwardSpec):
         return part.place, simulate_forward(part.spec, part.repeats, uniform)
     return part.place, simulate_fixed(part.spec, part.repeats, uniform)
 
 
-def _run(out: Output, specs: Sequence[FixedSpec | ForwardSpec], repeats: int, seed: int, jobs: int) -> list[Tally]:
+def _run(out: Output, specs: Sequence[Spec], repeats: int, seed: int, jobs: int) -> list[Tally]:
     from ruleproof.core.simulate import Tally
 
     parts = [
@@ -178,20 +189,19 @@ def _results(parts: Sequence[Part], jobs: int) -> Iterator[Iterator[tuple[int, T
         yield pool.imap(run_part, parts)
 
 
-def _row(spec: FixedSpec | ForwardSpec, tally: Tally) -> dict[str, object]:
-    from ruleproof.core.simulate import ForwardSpec
+def _row(spec: Spec, tally: Tally) -> dict[str, object]:
+    from ruleproof.core.simulate import FixedSpec, ForwardSpec
 
-    anytime = isinstance(spec, ForwardSpec)
     promoted, low, high = tally.share(tally.promoted)
     return {
-        "policy": "anytime" if anytime else "fixed",
+        "policy": "anytime" if isinstance(spec, ForwardSpec) else "fixed" if isinstance(spec, FixedSpec) else "paired",
         "effect": spec.effect,
         "promoted": promoted,
         "promoted_interval": [low, high],
         "retired": tally.share(tally.retired)[0],
         "half_decided_by": tally.quantile(0.5),
         "four_in_five_decided_by": tally.quantile(0.8),
-        "level": spec.level if isinstance(spec, ForwardSpec) else None,
+        "level": None if isinstance(spec, FixedSpec) else spec.level,
     }
 
 
@@ -216,4 +226,6 @@ def _text(rows: Sequence[dict[str, object]], mean: float, repeats: int, horizon:
         f"{repeats:,} trials of each, mean outcome {mean:.2f} without a rule; an anytime trial is looked at after "
         f"every session, up to {horizon:,}. Effect 0 is a useless rule: what is promoted there is a mistake."
     )
+    if any(row["policy"] == "paired" for row in rows):
+        said += " Paired replays are counted in pairs of failure replays, and looked at after every round."
     return f"{table(heads, lines, whole=1)}\n\n{paragraph(said)}"
