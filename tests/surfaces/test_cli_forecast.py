@@ -264,6 +264,25 @@ def test_trial_and_show_carry_the_evidence(cli: Cli) -> None:
     assert "evidence" in cli.ok("rules", "show", rule).out
 
 
+def test_a_trial_in_blocks_gets_its_blocks_from_the_command_line(cli: Cli) -> None:
+    for number in range(20):
+        cli.ok("report", f"before-{number}", "outcome=1", "--task", f"t{number % 2}")
+    rule = cli.add("One.", "--metric", "outcome")
+    assert cli.json("trial", rule)["blocked"]
+    arms: dict[str, list[bool]] = {"t0": [], "t1": []}
+    for number in range(8):
+        task, session = f"t{number // 2 % 2}", f"s{number}"
+        given = ("context", "--session", session, "--task-id", task)
+        seen = rule in cli.json(*given)["rules"]
+        assert seen is (rule in cli.json(*given)["rules"]), "the same session again"
+        assert cli.ok("report", session, "outcome=1", "--task", task)
+        arms[task].append(seen)
+    for seen_in in arms.values():
+        assert len(seen_in) == 4 and sum(seen_in[:2]) == sum(seen_in[2:]) == 1
+    assert cli.json("trial", rule)["sessions_observed"] == 8
+    assert cli("context", "--task-id", "t0").code == 2
+
+
 def test_each_arm_has_its_own_count_and_rate_of_alerts(cli: Cli) -> None:
     rule = cli.add("One.", "--metric", "outcome")
     counts = {arm: {"alerted": 0, "sessions": 0} for arm in ("shown", "withheld")}

@@ -14,7 +14,6 @@ from ruleproof.surfaces.cli.verb import verb
 
 if TYPE_CHECKING:
     from ruleproof.core.context import Context
-    from ruleproof.core.trial import Exposure
     from ruleproof.harness import Harness
 
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     "ruleproof context",
     "ruleproof context --task 'change a flight'",
     "ruleproof context --task 'change a flight' --session session-17 > prompt.txt",
+    "ruleproof context --session session-18 --task-id refund-4",
     "ruleproof context --at 2026-07-03T12:00",
     "ruleproof context --diff 2026-07-01",
 )
@@ -37,6 +37,10 @@ def context(
         str | None,
         typer.Option(metavar="ID", help="The session that gets it: recorded, so that its report counts in trials."),
     ] = None,
+    task_id: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="The task that it works on, as `report --task` names it; puts it in a block."),
+    ] = None,
     tokens: Annotated[
         Literal["exact", "estimate"],
         typer.Option(help="exact counts (needs the extra `tokens`); estimate errs upwards."),
@@ -45,32 +49,26 @@ def context(
     """Print the text that a system prompt gets.
 
     It goes to standard output as it is; what it costs goes to standard error. Without --session nothing is written, and
-    no trial takes it for shown.
+    no trial takes it for shown. --task is words that rules are chosen by; --task-id names a task that comes back: of
+    every two sessions of it one sees a rule on trial, where the trial runs in blocks.
     """
+    if task_id is not None and session is None:
+        raise typer.BadParameter("a task has sessions; name this one with --session", param_hint="--task-id")
     if session is not None and (at or diff):
         raise typer.BadParameter("a session gets the context of now; leave out --at and --diff", param_hint="--session")
     then, since = moment(at, "--at"), moment(diff, "--diff")
     with opened() as harness:
-        composer = harness.composer
-        made = _at(harness, then, task) if then else composer.context(task, session)
         if session is not None:
-            _shown(harness, session, made)
+            made = _given(harness, task, session, task_id)
+        else:
+            made = _at(harness, then, task) if then else harness.composer.context(task)
         count, counted = made.tokens, "estimated from above"
         if tokens == "exact":
             count, counted = _exact(made.text), "exact, o200k"
         notes = [note for note in (distrust(harness), *made.warnings) if note]
         text = made.text
         if since:
-            before = _at(harness, since, task)
-            text = "\n".join(
-                difflib.unified_diff(
-                    before.text.split("\n"),
-                    made.text.split("\n"),
-                    f"context {since}",
-                    f"context {then or 'now'}",
-                    lineterm="",
-                )
-            )
+            text = _difference(_at(harness, since, task), made, since, then)
         notes.append(_cost(made, count, counted))
         data = {
             "text": made.text,
@@ -86,6 +84,11 @@ def context(
         return Reply(data, text, notes=tuple(notes))
 
 
+def _difference(before: Context, made: Context, since: str, then: str | None) -> str:
+    old, new = before.text.split("\n"), made.text.split("\n")
+    return "\n".join(difflib.unified_diff(old, new, f"context {since}", f"context {then or 'now'}", lineterm=""))
+
+
 def _at(harness: Harness, then: str, task: str | None) -> Context:
     """The context of then; empty where the workspace is not trusted, as that of now is: somebody may paste it."""
     from ruleproof.core.context import Context
@@ -93,14 +96,17 @@ def _at(harness: Harness, then: str, task: str | None) -> Context:
     return harness.composer.at(then, task) if harness.trust.trusted else Context("")
 
 
-def _shown(harness: Harness, session: str, made: Context) -> None:
-    from ruleproof.codec.records import exposure_to
+def _given(harness: Harness, task: str | None, session: str, task_id: str | None) -> Context:
+    """The context of a session, which is recorded as what it saw."""
     from ruleproof.core import ids
+    from ruleproof.engine.exposure import Exposures
 
-    workspace, session_id = harness.workspace, ids.opaque(session)
-    held: dict[str, Exposure] = {**dict.fromkeys(made.rules, "shown"), **dict.fromkeys(made.withheld, "withheld")}
-    if held:
-        workspace.append_exposure(exposure_to(session_id, held, workspace.now()))
+    exposures, session_id = Exposures(harness.workspace), ids.opaque(session)
+    works_on = ids.opaque(task_id, "task") if task_id is not None else None
+    made = harness.composer.context(task, exposures.unit(session_id, works_on))
+    exposures.saw(made, session_id, works_on)
+    exposures.record(session_id, works_on)
+    return made
 
 
 def _exact(text: str) -> int:
