@@ -121,7 +121,7 @@ def test_small_records_go_out_and_come_back() -> None:
     seen = (Observation(RULE.id, "s", True, "shown"), Observation("r-0000000000", "s", False, "assumed"))
     record = observations_to("s", seen, {"m": 0.1, "n": None}, "t")
     assert observations_from(record) == seen
-    assert reported_from(record) == ("s", "t", ("m",))
+    assert reported_from(record) == ("s", "t", {"m": 0.1}, {})
 
 
 def test_the_older_format_reads_our_record_and_finds_its_own_keys() -> None:

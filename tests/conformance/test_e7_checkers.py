@@ -82,3 +82,21 @@ def test_e8_a_rule_that_buys_nothing_at_a_price_is_named(open_harness: Open) -> 
     verdict = round_of(harness)
     assert verdict.outcome == "inconclusive"
     assert "buys nothing measurable, at a price: tokens 400 -> 900" in verdict.reason
+
+
+def test_e8_a_fixed_trial_follows_the_means_of_its_sessions_and_says_that_nothing_is_beside_them(
+    open_harness: Open,
+) -> None:
+    harness = open_harness()
+    rule = harness.rules.add("One.", metric="m")
+    for number in range(4):
+        harness.system_context(session_id=f"s{number}")
+        harness.report(f"s{number}", {"m": 1.0, "tone": number / 4}, costs={"tokens": 100.0 * number})
+    harness.report("never-saw-it", {"m": 1.0, "tone": 1.0}, costs={"tokens": 9e9})
+    for reader in (harness, open_harness()):
+        found = reader.rules.evidence(rule.id)
+        rows = {row["name"]: row for row in found["rows"]}
+        assert {name: (row["kind"], row["shown"], row["withheld"]) for name, row in rows.items()} == {
+            "m": ("metric", 1.0, None), "tone": ("metric", 0.375, None), "tokens": ("cost", 150.0, None),
+        }  # fmt: skip
+        assert "compared with nothing" in str(found["caution"])

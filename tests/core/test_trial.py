@@ -55,8 +55,8 @@ def test_each_session_that_does_not_count_has_its_reason() -> None:
     fold.expose("counted", {RULE: "assumed"})
     fold.expose("kept out", {RULE: "withheld"})
     for session in ("birth", "unscored", "counted", "kept out", "never saw it"):
-        fold.reported(session, "t2", () if session == "unscored" else ("m",))
-    fold.reported("before", "t0", ("m",))
+        fold.reported(session, "t2", {} if session == "unscored" else {"m": 0.5})
+    fold.reported("before", "t0", {"m": 0.5})
     fold.observe(Observation(RULE, "counted", False, "assumed"))
     assert fold.in_detail(RULE, "m", trial).uncounted == {
         "birth": "birth session",

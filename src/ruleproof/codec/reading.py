@@ -54,3 +54,13 @@ def items(value: object) -> Sequence[object]:
 def mapping(value: object) -> Mapping[str, object]:
     """An object, else an empty one."""
     return value if isinstance(value, dict) else _EMPTY
+
+
+def units_of(value: object) -> dict[str, float]:
+    """The numbers in [0, 1] of an object, by name."""
+    return {name: found for name, given in mapping(value).items() if (found := unit(given)) is not None}
+
+
+def costs_of(value: object) -> dict[str, float]:
+    """The finite numbers >= 0 of an object, by name."""
+    return {name: cost for name, given in mapping(value).items() if (cost := number(given)) is not None and cost >= 0.0}

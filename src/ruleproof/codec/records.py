@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import cast, get_args
 
-from ruleproof.codec.reading import count, mapping, maybe_text, number, text, texts, unit
+from ruleproof.codec.reading import costs_of, count, mapping, maybe_text, number, text, texts, unit, units_of
 from ruleproof.core.evidence.stream import Arm
 from ruleproof.core.ids import is_rule_id, shown
 from ruleproof.core.problems import Problem
@@ -290,13 +290,15 @@ def observations_to(
     scores: Mapping[str, float | None],
     at: str,
     told: Sequence[Told] = (),
+    costs: Mapping[str, float] | None = None,
 ) -> dict[str, object]:
-    """One report during trials: its scores, and the rules for which its session counts.
+    """One report during trials: its scores and costs, and the rules for which its session counts.
 
-    `told`: what it says to trials of the anytime policy; then its task and its costs are kept too.
+    `told`: what it says to trials of the anytime policy; then its task is kept too.
     """
     counted: dict[str, object] = {o.rule_id: {"breached": o.breached, "exposure": o.exposure} for o in seen}
     record: dict[str, object] = {"kind": "observation", "session": session_id, "at": at, "scores": dict(scores)}
+    record |= {"costs": dict(costs)} if costs else {}
     for one in told:
         entry = {"breached": one.breached, "exposure": one.arm, "value": one.value}
         counted[one.rule_id] = entry if one.unit == session_id else {**entry, "unit": one.unit}
@@ -349,8 +351,7 @@ def told_from(value: Mapping[str, object]) -> tuple[Told, ...]:
     seen = mapping(value.get("seen")) if checking or value.get("kind") == "observation" else {}
     if not isinstance(session, str) or not any(isinstance(one, dict) and "value" in one for one in seen.values()):
         return ()
-    scores = {name: score for name, given in mapping(value.get("scores")).items() if (score := unit(given)) is not None}
-    costs = {name: cost for name, given in mapping(value.get("costs")).items() if (cost := _cost(given)) is not None}
+    scores, costs = units_of(value.get("scores")), costs_of(value.get("costs"))
     found = []
     for rule_id, one in seen.items():
         if not is_rule_id(rule_id) or not isinstance(one, dict) or "value" not in one:
@@ -370,23 +371,17 @@ def told_from(value: Mapping[str, object]) -> tuple[Told, ...]:
     return tuple(found)
 
 
-def _cost(value: object) -> float | None:
-    found = number(value)
-    return found if found is not None and found >= 0.0 else None
-
-
 def exposure_unit(value: Mapping[str, object]) -> str | None:
     """What the coins of an exposure record were thrown for, where it is not the session."""
     return maybe_text(value.get("unit"))
 
 
-def reported_from(value: Mapping[str, object]) -> tuple[str, str, tuple[str, ...]] | None:
-    """(session, time, metrics that had a value) of an observation record; None for anything else."""
+def reported_from(value: Mapping[str, object]) -> tuple[str, str, Mapping[str, float], Mapping[str, float]] | None:
+    """(session, time, metrics that had a value, costs) of an observation record; None for anything else."""
     session = value.get("session")
     if value.get("kind") != "observation" or not isinstance(session, str):
         return None
-    scores = mapping(value.get("scores"))
-    return session, text(value.get("at")), tuple(name for name, score in scores.items() if score is not None)
+    return session, text(value.get("at")), units_of(value.get("scores")), costs_of(value.get("costs"))
 
 
 def attempt_from(value: Mapping[str, object]) -> str | None:

@@ -83,6 +83,8 @@ class TrialState:
     """The last recheck after the promotion; open until it has `ended`."""
     fingerprints: tuple[str, ...] = ()
     """Models and prompts, as digests, under which the rule was promoted or rechecked."""
+    followed: Mapping[str, Seen] = field(default_factory=lambda: MappingProxyType({}))
+    """Fixed: counted session -> its scores and costs; only filled in by `TrialFold.state`, never stored."""
 
     @property
     def comparison(self) -> Comparison | None:
@@ -173,10 +175,11 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A session that was reported while rules were on trial: when first, and which metrics had a value."""
+    """A session that was reported while rules were on trial: when first, its metrics that had a value, its costs."""
 
     at: str
-    metrics: frozenset[str]
+    metrics: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    costs: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
 
 class TrialFold:
@@ -219,16 +222,18 @@ class TrialFold:
             known = sessions.get(seen.session_id)
             sessions[seen.session_id] = (seen.breached, known[1] if known else seen.exposure)
 
-    def reported(self, session_id: str, at: str, metrics: Iterable[str]) -> None:
+    def reported(
+        self, session_id: str, at: str, metrics: Mapping[str, float], costs: Mapping[str, float] = MappingProxyType({})
+    ) -> None:
         """A session was reported; `metrics` are those that had a value."""
-        known = self._reported.get(session_id)
-        self._reported[session_id] = Seen(known.at if known else at, frozenset(metrics) | (known or _UNSEEN).metrics)
+        known = self._reported.get(session_id) or Seen(at)
+        self._reported[session_id] = Seen(known.at, {**known.metrics, **metrics}, {**known.costs, **costs})
         _bound(self._reported)
 
     def knows(self, session_id: str, metrics: Iterable[str]) -> bool:
         """Whether the session was reported with at least these metrics."""
         known = self._reported.get(session_id)
-        return known is not None and known.metrics.issuperset(metrics)
+        return known is not None and known.metrics.keys() >= set(metrics)
 
     def tell(self, told: Told) -> None:
         """Fold what a report said. A unit without a value is no observation, nor is one of a later comparison."""
@@ -322,6 +327,9 @@ class TrialFold:
             breached=tuple(session for session in observed if session in hit),
             exposures={**base.exposures, **{session: exposure for session, (_, exposure) in sessions.items()}},
             replay_attempts=attempts,
+            followed={one: self._reported[one] for one in observed if one in self._reported}
+            if base.policy == "fixed"
+            else base.followed,
         )
 
     def in_detail(self, rule_id: str, metric: str | None, start: TrialState | None) -> TrialState:
@@ -356,7 +364,6 @@ def why_not(
     return "withheld" if exposure == "withheld" else None
 
 
-_UNSEEN = Seen("", frozenset())
 MAX_SESSIONS = 10_000
 
 

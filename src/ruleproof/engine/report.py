@@ -73,7 +73,7 @@ def handle_report(
             told = tuple(one for one in telling(workspace, report, judgement) if trials.is_told(one))
             valued = (m for m, value in scores.items() if value is not None)
             if found or told or not trials.knows(report.session_id, valued):
-                plan.trials.append(observations_to(report.session_id, found, scores, plan.at, told))
+                plan.trials.append(observations_to(report.session_id, found, scores, plan.at, told, report.costs))
             counted = (one for one in told if one.value is not None)
             fresh = (*found, *(Observation(one.rule_id, one.session_id, one.breached, one.arm) for one in counted))
         if not judgement.repeated and workspace.rulebook.checked():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import fmean
+
 from ruleproof.core.evidence.grade import grade_of_chance
 from ruleproof.core.evidence.intervals import newcombe
 from ruleproof.core.evidence.pretest import false_promotion_chance
@@ -11,6 +13,7 @@ CAUTION = (
     "The baseline counts only sessions that journaled an incident or a recovery, so it is biased high: the effect is "
     "overstated and the chance understated."
 )
+ALONE = "Nothing was withheld, so the means of the metrics and costs of these sessions are compared with nothing."
 
 
 def fixed_evidence(trial: TrialState, sessions: int, margin: float) -> dict[str, object]:
@@ -31,5 +34,20 @@ def fixed_evidence(trial: TrialState, sessions: int, margin: float) -> dict[str,
         "coverage": 0.95,
         "chance_useless_passes": chance,
         "grade": grade_of_chance(chance) if seen else "none",
-        "caution": CAUTION,
+        "caution": f"{CAUTION} {ALONE}",
+        "rows": _rows(trial),
     }
+
+
+def _rows(trial: TrialState) -> list[dict[str, object]]:
+    """The mean of every metric and cost over the sessions that count; there is no other arm."""
+    seen = trial.followed.values()
+    given: dict[tuple[str, str], list[float]] = {}
+    for kind, found in (("metric", (one.metrics for one in seen)), ("cost", (one.costs for one in seen))):
+        for name, value in (pair for values in found for pair in values.items()):
+            given.setdefault((kind, name), []).append(value)
+    nothing = {"withheld": None, "difference": None, "interval": None}
+    return [
+        {"name": name, "kind": kind, "shown": fmean(values), "counted": [len(values), 0], **nothing}
+        for (kind, name), values in sorted(given.items(), key=lambda row: (row[0][0] == "cost", row[0][1]))
+    ]

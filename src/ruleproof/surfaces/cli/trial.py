@@ -147,7 +147,10 @@ def _rows(found: Mapping[str, object]) -> str:
         for row in (rows if isinstance(rows, (list, tuple)) else ())
         if isinstance(row, dict)
     ]
-    return table(("what", "kind", "shown", "withheld", "difference"), lines) if lines else ""
+    from ruleproof.core.evidence.fixed import ALONE
+
+    alone = f"\n\n{paragraph(ALONE)}" if lines and found.get("policy") == "fixed" else ""
+    return table(("what", "kind", "shown", "withheld", "difference"), lines) + alone if lines else ""
 
 
 def _seen(rule: Rule, state: TrialState, needed: int) -> str:
