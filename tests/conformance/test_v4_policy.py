@@ -279,6 +279,48 @@ def test_v4_paired_replays_that_began_are_not_overtaken_by_the_fixed_trial_of_an
     assert len(other.rules.trial(rule.id).observed) == 5, "it observes"
 
 
+def test_v4_planned_pairs_are_judged_once_by_the_exact_test_and_no_round_runs_beyond_them(open_harness: Open) -> None:
+    agent = Agent(0.3, noise=0.12)
+    harness = paired(open_harness, agent, replay_planned_pairs=40, replay_max_pairs=10)
+    rule = candidate(harness)
+    for pairs in (15, 30):
+        verdict = round_of(harness)
+        assert verdict.details["exact_p"] < verdict.details["level"], "a look that would promote"  # type: ignore[operator]
+        assert (verdict.outcome, verdict.details["pairs"]) == ("pending", pairs), "and decides nothing"
+        assert verdict.details["pairs_needed"] == 40 - pairs and verdict.details["chance"] == 1.0
+    assert harness.rules.evidence(rule.id)["pairs_needed"] == 10
+    verdict = round_of(harness)
+    assert verdict.outcome == "promote" and verdict.details["chance"] == verdict.details["exact_p"]
+    assert "p " in verdict.reason and "e-value" not in verdict.reason
+    assert len(agent.calls) == 3 * 2 * 5 * 5
+
+
+def test_v4_a_useless_rule_ends_at_its_planned_pairs_and_nothing_more_is_run(open_harness: Open, log: Log) -> None:
+    agent = Agent(0.0, noise=0.12)
+    harness = paired(open_harness, agent, replay_planned_pairs=15)
+    candidate(harness)
+    validator = harness._rounds._validators[0]
+    rule = harness.rules.candidates()[0]
+    judged = asyncio.run(validator.judge(rule, harness.rules.trial(rule.id)))  # killed before the verdict is applied
+    calls = len(agent.calls)
+    assert judged is not None and judged.outcome == "inconclusive" and calls == 2 * 5 * 5
+    assert round_of(harness).outcome == "inconclusive" and len(agent.calls) == calls
+    assert harness.rules.get(rule.id).status == "retired"
+
+
+@pytest.mark.parametrize(("first", "later"), [(40, 0), (0, 15), (40, 15)])
+def test_v4_the_plan_of_a_paired_trial_is_fixed_by_its_first_round(
+    open_harness: Open, log: Log, first: int, later: int
+) -> None:
+    harness = paired(open_harness, Agent(0.05, noise=0.12), replay_planned_pairs=first)
+    rule = candidate(harness)
+    assert round_of(harness).outcome == "pending"
+    changed = open_harness(replay=Agent(0.05, noise=0.12, seed=2), replay_policy="paired", replay_planned_pairs=later)
+    found = changed.rules.evidence(rule.id)
+    assert found["decision"] == "not_yet" and (found["pairs_needed"] == 25) == bool(first)
+    assert [record.get("planned", 0) for record in log("trials.jsonl") if record["kind"] == "replay"] == [first]
+
+
 def test_v4_paired_the_target_is_chosen_once(open_harness: Open) -> None:
     harness = paired(open_harness, Agent(0.0, noise=0.12))
     rule = harness.rules.add("Verify before you retry.", tags=["breach:m", "breach:other"])

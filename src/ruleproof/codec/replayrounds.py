@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ruleproof.codec.reading import items, mapping, number, text, unit
+from ruleproof.codec.reading import count, items, mapping, number, text, unit
 from ruleproof.core.evalcase import KINDS
 from ruleproof.core.evidence.caserounds import CaseRound, Replay
 from ruleproof.core.evidence.replay import Replayed
@@ -19,16 +19,17 @@ KIND = "replay"
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One round as it was recorded."""
+    """One round as it was recorded. `planned`: the pairs at which its trial is judged once; 0 = after every round."""
 
     rule_id: str
     target: str
     cases: tuple[CaseRound, ...]
     sessions: tuple[str, ...]
+    planned: int = 0
 
 
 def round_to(
-    rule_id: str, target: str, treated: Sequence[Replayed], control: Sequence[Replayed], at: str
+    rule_id: str, target: str, treated: Sequence[Replayed], control: Sequence[Replayed], at: str, planned: int = 0
 ) -> dict[str, object]:
     """One round; the arms hold the replays of all cases, in any order."""
     cases = {one.case_id: one.kind for one in (*treated, *control)}
@@ -36,6 +37,7 @@ def round_to(
         "kind": KIND,
         "rule": rule_id,
         "target": target,
+        **({"planned": planned} if planned else {}),
         "at": at,
         "cases": [
             {
@@ -68,7 +70,8 @@ def round_from(value: Mapping[str, object]) -> Round | None:
             sessions += [text(one.get("session")) for arm in arms for one in arm if one.get("session")]
             treated, control = (tuple(map(_replay_from, arm)) for arm in arms)
             cases.append(CaseRound(text(case.get("case")), kind, treated, control))
-    return Round(rule_id, target, tuple(cases), tuple(sessions)) if cases else None
+    planned = count(value.get("planned"))
+    return Round(rule_id, target, tuple(cases), tuple(sessions), planned) if cases else None
 
 
 def _replay_to(one: Replayed) -> dict[str, object]:

@@ -87,6 +87,9 @@ class HarnessConfig(BaseModel):
     replay_max_pairs: Positive = Field(
         200, description="Pairs of failure replays after which a trial ends as inconclusive (paired)."
     )
+    replay_planned_pairs: Count = Field(
+        0, description="Pairs of failure replays at which a trial is judged, once (paired); 0 = after every round."
+    )
     replay_concurrency: Annotated[int, Field(ge=1, le=64)] = Field(1, description="Replays that run at once.")
     regression_sample: Count = Field(0, description="Cases of a regression run, wins first, newest first; 0 = all.")
 
@@ -271,7 +274,8 @@ class HarnessConfig(BaseModel):
         """The settings of replay validation."""
         margins = Margins(self.rule_promote_margin, self.rule_regress_margin)
         paired = self.replay_policy == "paired"
-        return ReplayPolicy(margins, paired, self.replay_repeats, self.replay_max_pairs, self.rule_trial_alpha)
+        pairs = self.replay_max_pairs, self.replay_planned_pairs
+        return ReplayPolicy(margins, paired, self.replay_repeats, *pairs, self.rule_trial_alpha)
 
     def breaker(self) -> BreakerPolicy:
         """The settings of the circuit breaker."""

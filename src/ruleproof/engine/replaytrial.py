@@ -85,13 +85,14 @@ class ReplayValidator:
     ) -> Verdict:
         state, live = _folded(past, target, self._policy), self._sessions(rule)
         level = _level(self._workspace, rule, self._policy, live.e_value)
-        if state.pairs >= self._policy.max_pairs:
+        planned = _planned(past, self._policy)
+        if state.pairs >= (planned or self._policy.max_pairs):
             return _verdict(rule.id, target, state.verdict(level), len(past), live)
         known = [session for one in past for session in one.sessions]
         treated, control = once_each(await self._both_arms(cases, contexts), known)
         arms = [[one for one in arm if one.failure != COUNTED] for arm in (treated, control)]
         with self._workspace.transaction() as plan:
-            record = round_to(rule.id, target, arms[0], arms[1], plan.at)
+            record = round_to(rule.id, target, arms[0], arms[1], plan.at, planned)
             plan.trials.append(record)
         made, before = round_from(record), state.pairs
         for case in made.cases if made is not None else ():
@@ -164,8 +165,14 @@ def _level(workspace: Workspace, rule: Rule, policy: ReplayPolicy, live: float) 
     return joint_level(level_of(workspace.rulebook, rule, policy.alpha), live, policy.alpha)
 
 
+def _planned(rounds: Sequence[Round], policy: ReplayPolicy) -> int:
+    """The pairs at which the trial is judged once, fixed by its first round; 0 = after every round."""
+    return rounds[0].planned if rounds else policy.planned_pairs
+
+
 def _folded(rounds: Sequence[Round], target: str, policy: ReplayPolicy) -> PairedState:
-    state = PairedState(PairedPolicy(most_pairs=policy.max_pairs), target)
+    fixed = PairedPolicy(planned_pairs=_planned(rounds, policy), most_pairs=policy.max_pairs)
+    state = PairedState(fixed, target)
     for case in (case for one in rounds for case in one.cases):
         state.add(case)
     return state

@@ -84,13 +84,15 @@ class Margins:
 @dataclass(frozen=True, slots=True)
 class ReplayPolicy:
     """`paired` off: one replay a case, judged by the margins. `repeats`: replays of a case in each arm of a round;
-    `max_pairs`: pairs of failure replays at which a trial ends without an answer; `alpha`: of the error budget.
+    `max_pairs`: pairs of failure replays at which a trial ends without an answer; `planned_pairs`: those at which it is
+    judged once and ends, 0 = after every round; `alpha`: of the error budget.
     """
 
     margins: Margins = field(default_factory=Margins)
     paired: bool = False
     repeats: int = 5
     max_pairs: int = 200
+    planned_pairs: int = 0
     alpha: float = 0.05
 
 
