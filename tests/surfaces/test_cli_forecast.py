@@ -188,6 +188,17 @@ def test_simulate_gives_the_same_table_for_the_same_seed_whatever_the_processes(
     assert rows["anytime", 0.0]["promoted"] <= 0.05 < rows["anytime", 0.4]["promoted"]
 
 
+def test_a_plan_of_pairs_is_the_limit_of_a_forecast_and_what_simulate_looks_at(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_REPLAY_PLANNED_PAIRS", "30")
+    assert cli.json("forecast", "--pairs")["most_pairs"] == 30
+    assert "Your replay_planned_pairs is 30" in " ".join(cli.ok("forecast", "--pairs").out.split())
+    given = ("simulate", "--base-rate", "0.4", "--repeats", "20", "--horizon", "10", "--jobs", "1", "--effect", "0.5")
+    (row,) = [row for row in cli.json(*given)["rows"] if row["policy"] == "paired"]
+    assert row["promoted"] > 0.5 and row["half_decided_by"] == 30
+
+
 def test_simulate_has_a_row_for_paired_replays_where_they_are_set(bare: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     given = ("simulate", "--base-rate", "0.4", "--repeats", "40", "--horizon", "10", "--jobs", "1")
     effects = ("--effect", "0", "--effect", "0.4", "--effect", "-0.3")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ruleproof.core.evidence.caserounds import CaseRound, Replay
 from ruleproof.core.evidence.exact import mcnemar
-from ruleproof.core.evidence.paired import COPIES, UNEVEN, PairedPolicy, PairedState, decide_paired
+from ruleproof.core.evidence.paired import COPIES, LACKING, UNEVEN, PairedPolicy, PairedState, decide_paired
 from ruleproof.core.evidence.permutation import BlockBet
 from ruleproof.errors import Refused
 
@@ -338,6 +338,19 @@ def test_replays_without_a_score_cannot_be_what_promotes(filled):
                 promoted += 1
                 break
     assert promoted <= 11
+
+
+@pytest.mark.parametrize(("missing", "outcome"), [(0, "promote"), (2, "inconclusive")])
+def test_planned_pairs_promote_nothing_that_replays_without_a_score_could_undo(missing, outcome):
+    treated = tuple(Replay({"outcome": 1.0}) for _ in range(5)) + (Replay(),) * missing
+    control = tuple(Replay({"outcome": value}) for value in (0.0,) * 5 + (1.0,) * missing)
+    wins = [case(f"w{place}", [1.0, 0.9], [1.0, 0.9], "win") for place in range(2)]
+    varied = case("f1", [0.4, 0.5], [0.4, 0.5])
+    rounds = [CaseRound("f0", "failure", treated, control), varied, *wins]
+    verdict = decide_paired(rounds, PairedPolicy(planned_pairs=7), 0.05)
+    assert (verdict.outcome, verdict.exact_p) == (outcome, mcnemar(5, 0))
+    assert (LACKING in verdict.suspected) == bool(missing)
+    assert any("It is not promoted, because of" in reason for reason in verdict.reasons) == bool(missing)
 
 
 def test_a_third_of_the_capital_against_a_metric_is_spread_over_single_cases_idle_or_not():

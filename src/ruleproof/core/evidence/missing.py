@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from ruleproof.core.evidence.exact import sign_test
 from ruleproof.core.evidence.permutation import BlockBet
 from ruleproof.core.evidence.stream import Arm, Stream
 
@@ -32,12 +33,31 @@ def least_of_sessions(units: Iterable[Seen], stream: Callable[[], Stream], *, up
 
 def least_of_replays(cases: Iterable[Arms], effects: tuple[float, ...]) -> float:
     """The same for the help that replays show."""
-    cases, found = tuple(cases), []
-    for fill in FILLS:
+    found = []
+    for blocks in _filled(cases):
         bet = BlockBet(effects)
-        for treated, of_treated, control, of_control in cases:
-            bet.add(
-                [*treated, *[fill] * (of_treated - len(treated))], [*control, *[fill] * (of_control - len(control))]
-            )
+        for treated, control in blocks:
+            bet.add(treated, control)
         found.append(bet.e_up)
     return min(found)
+
+
+def exact_of_replays(cases: Iterable[Arms]) -> float:
+    """The larger p of the exact sign test on all their pairs, of the two fillings."""
+    found = []
+    for blocks in _filled(cases):
+        pairs = [one - other for block in blocks for one, other in zip(*block, strict=False)]
+        found.append(sign_test(sum(pair > 0.0 for pair in pairs), sum(pair < 0.0 for pair in pairs)))
+    return max(found)
+
+
+def _filled(cases: Iterable[Arms]) -> list[list[tuple[list[float], list[float]]]]:
+    """(treated, control) of each case, under each filling."""
+    known = tuple(cases)
+    return [
+        [
+            ([*treated, *[fill] * (of_treated - len(treated))], [*control, *[fill] * (of_control - len(control))])
+            for treated, of_treated, control, of_control in known
+        ]
+        for fill in FILLS
+    ]

@@ -23,7 +23,7 @@ from ruleproof.core.evidence.effects import EffectRow, price_sentences
 from ruleproof.core.evidence.exact import jolt_chance, sign_test
 from ruleproof.core.evidence.forecast import forecast_graded_pairs
 from ruleproof.core.evidence.grade import Grade, chance_of_evidence, grade_of_chance
-from ruleproof.core.evidence.missing import Arms, least_of_replays
+from ruleproof.core.evidence.missing import Arms, exact_of_replays, least_of_replays
 from ruleproof.core.evidence.permutation import EFFECTS, BlockBet, log_most_evidence
 from ruleproof.errors import Refused
 
@@ -162,14 +162,20 @@ class PairedState:
             suspected = (*suspected, UNEVEN)
         if self._jolted() > JOLT_LEVEL:
             suspected = (*suspected, COPIES)
-        if self.e_help >= 1.0 / level > self._least():
+        undone = self.e_help >= 1.0 / level > self._least()
+        if self._policy.planned_pairs:
+            undone = self._lacking and exact_of_replays(self._arms) > level
+        if undone:
             suspected = (*suspected, LACKING)
         return harmed, suspected
 
     def _least(self) -> float:
         """The e-value of help that holds whatever replays without a score would have given."""
-        lacking = any(len(one) < of_one or len(other) < of_other for one, of_one, other, of_other in self._arms)
-        return min(self.e_help, least_of_replays(self._arms, self._policy.effects)) if lacking else self.e_help
+        return min(self.e_help, least_of_replays(self._arms, self._policy.effects)) if self._lacking else self.e_help
+
+    @property
+    def _lacking(self) -> bool:
+        return any(len(one) < of_one or len(other) < of_other for one, of_one, other, of_other in self._arms)
 
     def _jolted(self) -> float:
         """`jolt_chance` of the cases where repeats are copies, else 0."""
@@ -345,5 +351,6 @@ def _reasons(
         )
     uncertain = [one for one in suspected if one != COPIES]
     if uncertain and outcome != "retire":
-        said.append(f"Promotion waits for more repeats, because of {', '.join(uncertain)}.")
+        held = "It is not promoted" if outcome == "inconclusive" else "Promotion waits for more repeats"
+        said.append(f"{held}, because of {', '.join(uncertain)}.")
     return tuple(said)

@@ -122,7 +122,8 @@ def _pairs(book: Rulebook, config: HarnessConfig, effect: float | None, lost: fl
     if effect is not None and effect <= 0.0:
         raise typer.BadParameter("pairs are forecast for a rule that helps: above 0", param_hint="--effect")
     effects = (effect,) if effect is not None else tuple(one for one in EFFECTS_SHOWN if one + 2 * (lost or 0.0) <= 1.0)
-    alpha, most = config.rule_trial_alpha, config.replay_max_pairs
+    planned = config.replay_planned_pairs
+    alpha, most = config.rule_trial_alpha, planned or config.replay_max_pairs
     found = [row for one in effects for row in outlook_pairs(book, one, lost=lost, spread=spread, alpha=alpha)]
     data = {
         "unit": "pairs",
@@ -139,6 +140,8 @@ def _pairs(book: Rulebook, config: HarnessConfig, effect: float | None, lost: fl
         else f"standard deviation {spread:g} between replays of one case."
     )
     head += f" A round has {config.replay_repeats} pairs for each failure and is judged as a whole."
+    if planned:
+        head += f" Your replay_planned_pairs is {planned}: a trial is judged once there, by an exact test."
     if config.replay_policy != "paired":
         head += f" Your setting is {config.replay_policy}: it runs each case once, whatever that is worth."
     return Reply(data, f"{paragraph(head)}\n\n{_table(found)}\n\n{_meaning(found, most, 'pairs')}")
@@ -188,7 +191,8 @@ def _running(harness: Harness, rule_id: str, effect: float | None) -> Reply:
     evidence, candidate = harness.rules.evidence(rule_id), rule.status == "candidate"
     unit, needed = "sessions", evidence.get("units_needed")
     if evidence.get("policy") == "paired":
-        unit, needed, most = "pairs", evidence.get("pairs_needed"), harness.config.replay_max_pairs
+        unit, needed = "pairs", evidence.get("pairs_needed")
+        most = harness.config.replay_planned_pairs or harness.config.replay_max_pairs
     elif candidate and trial.policy == "fixed":
         needed = max(0, harness.config.rule_trial_min_sessions - seen)
     counted = evidence.get("pairs") if unit == "pairs" else seen

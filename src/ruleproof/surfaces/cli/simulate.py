@@ -135,7 +135,7 @@ def _specs(
         ),
     ]
     if config.replay_policy == "paired":
-        pairs = PairedPolicy(most_pairs=config.replay_max_pairs)
+        pairs = PairedPolicy(planned_pairs=config.replay_planned_pairs, most_pairs=config.replay_max_pairs)
         specs.append(ReplaysSpec(drawn, effect, config.replay_repeats, level=level, policy=pairs))
     return specs
 
@@ -227,5 +227,8 @@ def _text(rows: Sequence[dict[str, object]], mean: float, repeats: int, horizon:
         f"every session, up to {horizon:,}. Effect 0 is a useless rule: what is promoted there is a mistake."
     )
     if any(row["policy"] == "paired" for row in rows):
-        said += " Paired replays are counted in pairs of failure replays, and looked at after every round."
+        said += (
+            " Paired replays are counted in pairs of failure replays, and looked at after every round, or once at "
+            "replay_planned_pairs where that is set."
+        )
     return f"{table(heads, lines, whole=1)}\n\n{paragraph(said)}"
