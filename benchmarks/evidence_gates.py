@@ -16,7 +16,7 @@ from typing import Any, Literal
 from ruleproof.core.evidence.anytime import AnytimePolicy, AnytimeState, Unit
 from ruleproof.core.evidence.binary import TwoSample
 from ruleproof.core.evidence.caserounds import CaseRound, Replay
-from ruleproof.core.evidence.exact import binomial_tail, mcnemar, mcnemar_power
+from ruleproof.core.evidence.exact import binomial_pmf, binomial_tail, mcnemar
 from ruleproof.core.evidence.paired import PairedPolicy, PairedState
 from ruleproof.core.evidence.stream import Stream
 from ruleproof.core.simulate import ForwardSpec, Outcomes, PairsSpec, Tally, shifted
@@ -265,6 +265,19 @@ def waits(tally: Tally, horizon: int) -> str:
     median, most = tally.quantile(0.5), tally.quantile(0.8)
     more = ">" if undecided else ""
     return f"{median or f'> {horizon}'} / {more}{average:.0f} / {most or f'> {horizon}'}"
+
+
+def mcnemar_power(pairs: int, gain: float, loss: float, level: float) -> float:
+    """Chance that the exact one-sided McNemar test at `level` on `pairs` pairs finds the gain."""
+    power = 0.0
+    discordant = gain + loss
+    for n in range(pairs + 1):
+        chance = binomial_pmf(n, pairs, discordant)
+        if chance < 1e-12:
+            continue
+        needed = next((k for k in range(n + 2) if k > n or mcnemar(k, n - k) <= level), n + 1)
+        power += chance * (binomial_tail(needed, n, gain / discordant) if needed <= n else 0.0)
+    return power
 
 
 def mcnemar_size(gain: float, loss: float, level: float) -> int:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ruleproof.core.evidence.exact import binomial_pmf, mcnemar
+
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are not part of an installed package")
 
@@ -49,3 +51,19 @@ def test_the_workload_of_the_store_goes_through_every_step(tmp_path: Path) -> No
     )
     assert all(step["times"] > 0 and step["wall"] > 0 for step in result["steps"].values())
     assert result["growth"]["updates"] == 30 and result["growth"]["bytes"] > 0
+
+
+@pytest.mark.parametrize(("pairs", "gain", "loss"), [(7, 0.5, 0.1), (12, 0.3, 0.05)])
+def test_the_power_of_mcnemars_test_is_the_sum_over_all_outcomes(pairs: int, gain: float, loss: float) -> None:
+    sys.path.insert(0, str(FOLDER))
+    try:
+        from evidence_gates import mcnemar_power
+    finally:
+        sys.path.remove(str(FOLDER))
+    expected = 0.0
+    for gained in range(pairs + 1):
+        for lost in range(pairs + 1 - gained):
+            if mcnemar(gained, lost) <= 0.05:
+                chance = binomial_pmf(gained + lost, pairs, gain + loss)
+                expected += chance * binomial_pmf(gained, gained + lost, gain / (gain + loss))
+    assert mcnemar_power(pairs, gain, loss, 0.05) == pytest.approx(expected)

@@ -66,6 +66,17 @@ def test_one_round_that_decides_nothing_is_0_and_the_next_call_goes_on(shop: Cli
     assert "pending" in shop.ok("validate", "--replay", "shop_judged:helps").out
 
 
+def test_trial_shows_the_pairs_with_an_interval_that_no_verdict_rests_on(shop: Cli) -> None:
+    (rule,) = shop.json("rules")["rules"]
+    assert shop.json("trial", rule["id"])["pairs"] == {}
+    shop("validate", "--replay", "shop_judged:helps")
+    pairs = shop.json("trial", rule["id"])["pairs"]
+    assert (pairs["count"], pairs["method"]) == (15, "bootstrap")
+    assert 0.2 < pairs["low"] < pairs["mean"] < pairs["high"] < 1.0
+    said = " ".join(shop.ok("trial", rule["id"]).out.split())
+    assert f"15, {pairs['mean']:+.3f} on average" in said and "no verdict rests on it" in said
+
+
 def test_a_rule_that_replays_retire_is_1(shop: Cli) -> None:
     found = shop("validate", "--replay", "shop_judged:harms", "--rounds", "9")
     assert found.code == 1 and "It lowers outcome" in found.out and status(shop) == "retired"

@@ -13,6 +13,7 @@ from ruleproof.codec.records import attempt_to
 from ruleproof.codec.replayrounds import Round, round_from, round_to
 from ruleproof.core.context import Context
 from ruleproof.core.evalcase import EvalCase, select, target_metric
+from ruleproof.core.evidence.caserounds import values_of
 from ruleproof.core.evidence.paired import PairedPolicy, PairedState, PairedVerdict
 from ruleproof.core.evidence.replay import ATTEMPTS, COUNTED, NAME, Replayed, ReplayPolicy, judge, once_each
 from ruleproof.core.rule import Rule
@@ -129,6 +130,15 @@ def rounds_of(workspace: Workspace, rule_id: str) -> list[Round]:
     """The recorded rounds of paired replays of one rule, oldest first."""
     records = workspace.refresh_trials().rounds.get(rule_id, ())
     return [one for one in map(round_from, records) if one is not None]
+
+
+def pairs_of(workspace: Workspace, rule_id: str) -> list[tuple[float, float]]:
+    """The target with and without the candidate, in each pair of replays of a failure, in order."""
+    past = rounds_of(workspace, rule_id)
+    cases = [case for one in past for case in one.cases if case.kind == "failure"]
+    target = past[0].target if past else ""
+    arms = [(values_of(case.treated, target), values_of(case.control, target)) for case in cases]
+    return [pair for treated, control in arms for pair in zip(treated, control, strict=False)]
 
 
 def standing(

@@ -14,7 +14,6 @@ from ruleproof.core.evidence.exact import (
     fisher_size,
     jolt_chance,
     mcnemar,
-    mcnemar_power,
     sign_test,
 )
 
@@ -97,17 +96,6 @@ def test_the_power_of_fishers_test_is_the_sum_over_all_tables(size, a, b, level)
         if fisher(i, size, j, size) <= level
     )
     assert fisher_power(size, a, b, level) == pytest.approx(expected, abs=1e-9)
-
-
-@pytest.mark.parametrize(("pairs", "gain", "loss"), [(7, 0.5, 0.1), (12, 0.3, 0.05)])
-def test_the_power_of_mcnemars_test_is_the_sum_over_all_outcomes(pairs, gain, loss):
-    expected = 0.0
-    for gained in range(pairs + 1):
-        for lost in range(pairs + 1 - gained):
-            if mcnemar(gained, lost) <= 0.05:
-                chance = binomial_pmf(gained + lost, pairs, gain + loss)
-                expected += chance * binomial_pmf(gained, gained + lost, gain / (gain + loss))
-    assert mcnemar_power(pairs, gain, loss, 0.05) == pytest.approx(expected)
 
 
 def test_the_size_that_fishers_test_needs_has_the_power_and_little_less_has_not():

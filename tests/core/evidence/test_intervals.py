@@ -14,6 +14,7 @@ from ruleproof.core.evidence.intervals import (
     normal_cdf,
     normal_quantile,
     paired_bootstrap,
+    pairs_interval,
     welch,
     wilson,
 )
@@ -77,3 +78,13 @@ def test_welch_agrees_with_scipy_in_large_samples():
     interval = stats.ttest_ind(a, b, equal_var=False).confidence_interval(0.95)
     ours = welch((len(a), sum(a), sum(x * x for x in a)), (len(b), sum(b), sum(x * x for x in b)))
     assert ours == pytest.approx((interval.low, interval.high), abs=2e-3)
+
+
+def test_pairs_of_passes_have_newcombes_interval_and_graded_ones_the_bootstrap():
+    passes = [(1.0, 1.0)] * 4 + [(1.0, 0.0)] * 3 + [(0.0, 1.0)] * 2 + [(0.0, 0.0)]
+    assert pairs_interval(passes, random.Random(0).random) == (*newcombe_paired(4, 3, 2, 1), "Newcombe")
+    graded = [(0.5, 0.25), *passes]
+    expected = paired_bootstrap([one - other for one, other in graded], random.Random(0).random)
+    assert pairs_interval(graded, random.Random(0).random) == (*expected, "bootstrap")
+    with pytest.raises(Refused):
+        pairs_interval([], random.Random(0).random)

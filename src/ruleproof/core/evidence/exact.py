@@ -121,16 +121,3 @@ def fisher_size(a_rate: float, b_rate: float, level: float, power: float = 0.8) 
         else:
             low = middle
     return high
-
-
-def mcnemar_power(pairs: int, gain: float, loss: float, level: float) -> float:
-    """Chance that the exact one-sided McNemar test at `level` on `pairs` pairs finds the gain."""
-    power = 0.0
-    discordant = gain + loss
-    for n in range(pairs + 1):
-        chance = binomial_pmf(n, pairs, discordant)
-        if chance < 1e-12:
-            continue
-        needed = next((k for k in range(n + 2) if k > n or mcnemar(k, n - k) <= level), n + 1)
-        power += chance * (binomial_tail(needed, n, gain / discordant) if needed <= n else 0.0)
-    return power

@@ -107,3 +107,13 @@ def paired_bootstrap(
     means = sorted(fsum(differences[int(uniform() * size)] for _ in range(size)) / size for _ in range(draws))
     cut = int((1.0 - coverage) / 2.0 * draws)
     return means[cut], means[draws - 1 - cut]
+
+
+def pairs_interval(pairs: Sequence[tuple[float, float]], uniform: Callable[[], float]) -> tuple[float, float, str]:
+    """(low, high, method) at 95 % for the mean of one minus other: `newcombe_paired` where every value is 0 or 1, else
+    `paired_bootstrap`. Raises Refused without pairs.
+    """
+    if pairs and all(value in (0.0, 1.0) for pair in pairs for value in pair):
+        counts = (pairs.count((one, other)) for one, other in ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0)))
+        return *newcombe_paired(*counts), "Newcombe"
+    return *paired_bootstrap([one - other for one, other in pairs], uniform), "bootstrap"

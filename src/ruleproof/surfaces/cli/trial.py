@@ -63,11 +63,13 @@ def running() -> Reply:
 
 def one(rule_id: str) -> Reply:
     """The trial of one rule, whatever became of it."""
+    from ruleproof.engine.replaytrial import pairs_of
     from ruleproof.toolset.standing import exposures
 
     with opened() as harness:
         rule, state = harness.rules.get(ids.rule_id(rule_id)), harness.rules.trial(rule_id)
         needed, found = harness.rules.sessions_needed(rule_id), harness.rules.evidence(rule_id)
+        pairs = _pairs(pairs_of(harness.workspace, rule_id))
         after, most = harness.rules.after(rule_id), harness.config.rule_trial_most_sessions
     note = _note(state, found)
     data = {
@@ -100,14 +102,36 @@ def one(rule_id: str) -> Reply:
         "blocked": state.blocked,
         "evidence": note,
         "figures": dict(found),
+        "pairs": pairs,
         "after_promotion": after.as_json(),
     }
     seen = _seen(rule, state, needed) if state.policy == "fixed" else _seen_anytime(rule, state, found, most)
     paired = "; and paired replays" if found.get("policy") == "paired" or "replays" in found else ""
     parts = [_text(rule, state, seen, note, _effects(found), paired)]
+    if pairs:
+        parts.append(paragraph(_PAIRS.format(**pairs)))
     if rule.status == "active" or after.last:
         parts += [part for part in (paragraph(f"Since then: {after.line}."), _effects(after.evidence)) if part]
     return Reply(data, "\n\n".join(parts))
+
+
+_PAIRS = (
+    "Pairs of replays of failures: {count:,}, {mean:+.3f} on average, {low:+.3f} to {high:+.3f} (95 %, {method}). This "
+    "interval takes pairs for independent and holds for one look; no verdict rests on it."
+)
+
+
+def _pairs(found: Sequence[tuple[float, float]]) -> dict[str, object]:
+    """The pairs as one would show them that were looked at once; empty without any."""
+    import random
+
+    from ruleproof.core.evidence.intervals import pairs_interval
+
+    if not found:
+        return {}
+    low, high, method = pairs_interval(found, random.Random(0).random)
+    mean = sum(one - other for one, other in found) / len(found)
+    return {"count": len(found), "mean": mean, "low": low, "high": high, "method": method}
 
 
 def _note(state: TrialState, found: Mapping[str, object]) -> str:
