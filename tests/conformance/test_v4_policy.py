@@ -252,11 +252,11 @@ def test_v4_sessions_that_lost_their_failures_lend_nothing_to_replays(open_harne
     harness = paired(open_harness, Agent(0.1, noise=0.12), rule_trial_policy="anytime", rule_holdout=0.5)
     harness._rounds.kick = lambda: None
     rule, chance = candidate(harness), random.Random(2)
-    for number in range(120):
+    for number in range(250):
         shown = rule.id in harness.context(session_id=f"s{number}").rules
         failed = chance.random() < 0.5
         harness.report(f"s{number}", {"m": None if failed and shown else 0.2 if failed else 0.9})
-    assert harness.evidence.anytime.look(rule, harness.rules.trial(rule.id)).e_help > 1000.0
+    assert harness.evidence.anytime.look(rule, harness.rules.trial(rule.id)).e_help > 50.0, "it would lend a lot"
     verdict = round_of(harness)
     assert verdict.details["level"] <= 0.05 / 11
     assert "Its sessions count beside it, and lend nothing" in verdict.reason
