@@ -26,6 +26,7 @@ from ruleproof.core.evidence.caserounds import CaseKind, CaseRound, Replay
 from ruleproof.core.evidence.effects import dropout_evidence
 from ruleproof.core.evidence.paired import PairedPolicy, PairedState
 from ruleproof.core.simulate import Tally
+from ruleproof.engine.errorbudget import joint_level
 
 Decided = Literal["promote", "retire"]
 FIRST_OF_MANY = 0.0045
@@ -144,6 +145,41 @@ def copies(spec: tuple[float, float, float, int, int, bool], repeats: int, unifo
     return tally(one, repeats, uniform)
 
 
+def both_kinds(spec: tuple[float, float, bool], repeats: int, uniform: Any) -> Tally:
+    """400 sessions, pass rate 0.4, half withheld, and every 40 of them a round of replays (3 failures at 0.4 and 2 wins
+    at 0.8, 5 repeats), five rounds in all; each kind of evidence decides with what the other lends.
+    """
+    level, effect, replays = spec
+
+    def one(chance: random.Random) -> tuple[Decided | None, int]:
+        def runs(rate: float) -> tuple[Replay, ...]:
+            return tuple(Replay({"outcome": float(chance.random() < rate)}) for _ in range(5))
+
+        sessions, rounds = AnytimeState(AnytimePolicy()), PairedState(PairedPolicy())
+        lent = 1.0
+        for at in range(1, 401):
+            if replays and at % 40 == 1 and at < 200:
+                for place in range(3):
+                    rounds.add(CaseRound(f"f{place}", "failure", runs(0.4 + effect), runs(0.4)))
+                for place in range(2):
+                    rounds.add(CaseRound(f"w{place}", "win", runs(0.8), runs(0.8)))
+                outcome = rounds.look(joint_level(level, sessions.e_lent, 0.05))
+                if outcome in ("promote", "retire"):
+                    return outcome, at  # type: ignore[return-value]
+                lent = rounds.e_lent
+            shown = chance.random() < 0.5
+            value = float(chance.random() < 0.4 + effect * shown)
+            sessions.add(Unit(str(at), "shown" if shown else "withheld", value))
+            now = joint_level(level, lent, 0.05)
+            if sessions.e_harm >= 20.0 or sessions.e_help >= 1.0 / now:
+                found = sessions.verdict(now).outcome
+                if found in ("promote", "retire"):
+                    return found, at  # type: ignore[return-value]
+        return None, 0
+
+    return tally(one, repeats, uniform)
+
+
 def live(spec: tuple[float, bool], repeats: int, uniform: Any) -> Tally:
     """160 sessions of five tasks through two harness objects on one folder, as two processes have it; the engine
     decides, at level 0.05.
@@ -245,6 +281,18 @@ def steady_agents(bench: Bench) -> None:
     table(f"An agent without noise: repeats are copies ({bench.repeats} trials a row)", heads, rows())
 
 
+def together(bench: Bench) -> None:
+    def rows() -> Iterator[Sequence[object]]:
+        for effect in (0.0, 0.15, 0.25):
+            for level in (0.05, FIRST_OF_MANY):
+                for words, replays in (("sessions", False), ("sessions and replays", True)):
+                    found = bench.row(both_kinds, (level, effect, replays))
+                    yield f"{effect:+.2f}", level, words, *rates(found), found.quantile(0.5) or "-"
+
+    heads = ("effect", "level", "evidence", "promoted", "95 % limits", "retired", "median sessions")
+    table(f"Replays and sessions of one rule, which pay once ({bench.repeats} trials a row)", heads, rows())
+
+
 def the_harness(bench: Bench) -> None:
     def rows() -> Iterator[Sequence[object]]:
         for words, by_task in (("blocked by task", True), ("no tasks", False)):
@@ -256,7 +304,7 @@ def the_harness(bench: Bench) -> None:
     table("Trials of 160 sessions through the harness itself, a look after each, level 0.05", heads, rows())
 
 
-TABLES = (missing_sessions, missing_replays, steady_agents, the_harness)
+TABLES = (missing_sessions, missing_replays, steady_agents, together, the_harness)
 
 
 def main() -> int:
