@@ -12,7 +12,7 @@ from ruleproof.core.evidence import budget
 from ruleproof.core.rule import Rule
 from ruleproof.core.rulebook import Rulebook, Tombstone
 from ruleproof.core.trial import TrialState
-from ruleproof.engine.errorbudget import PAID, level_of, next_number, place_of
+from ruleproof.engine.errorbudget import PAID, joint_level, level_of, next_number, place_of
 
 VERDICTS = [
     "",
@@ -70,3 +70,11 @@ def test_a_number_that_was_given_is_not_given_again() -> None:
     assert next_number(book) == 8
     book.feed(replace(rule, status="retired", trial=None))
     assert next_number(book) == 8
+
+
+@pytest.mark.parametrize(
+    ("level", "other", "joint"),
+    [(0.0045, 1.0, 0.0045), (0.0045, 4.0, 0.018), (0.0045, 0.2, 0.0009), (0.0045, 1e9, 0.05), (0.0045, 0.0, 1e-300)],
+)
+def test_evidence_that_lost_lends_a_debt_and_what_is_lent_ends_at_alpha(level, other, joint):
+    assert joint_level(level, other, 0.05) == pytest.approx(joint)

@@ -81,3 +81,11 @@ def test_blocks_suit_tasks_that_come_back_and_only_those():
     assert not suits_blocks([f"t{place}" for place in range(40)])
     assert not suits_blocks([None] * 30 + ["t", "t"])
     assert not suits_blocks([])
+
+
+def test_blocks_of_one_place_have_a_coin_for_each_task_and_each_place():
+    """One coin for the first block of all tasks would let whatever came that hour decide the trial."""
+    first = [assigned_in_block(KEY, "digest", f"t{task}", 0)[0] for task in range(400)]
+    later = [assigned_in_block(KEY, "digest", "t", 2 * block)[0] for block in range(400)]
+    assert 140 < first.count("shown") < 260
+    assert 140 < later.count("shown") < 260

@@ -363,3 +363,27 @@ def test_a_third_of_the_capital_against_a_metric_is_spread_over_single_cases_idl
     assert e_down > 2.0
     row = next(row for row in state.verdict(0.05).rows if row.name == "m")
     assert row.e_down == pytest.approx((2.0 * e_down + (e_down + 7.0) / 8.0) / 3.0)
+
+
+def test_a_failure_that_fell_counts_as_not_mended_among_copies():
+    """Three of three would do; of four that moved it would not."""
+    fell = copied((0.1,), 2, "x")
+    assert decide_paired([*copied((1.0,) * 3, 2), *fell, *held(2)] * 2, PairedPolicy(), 0.05).suspected == (COPIES,)
+    assert decide_paired([*copied((1.0,) * 3, 2), *held(2)] * 2, PairedPolicy(), 0.05).suspected == ()
+
+
+def test_cases_that_rose_count_against_the_grade_of_a_harm_that_is_seen_in_copies():
+    fell = [replace(case, kind="win") for case in copied((0.0,) * 6, name="w")]
+    rose = [replace(case, kind="win") for case in copied((1.0,) * 2, name="v")]
+    grades = [decide_paired(cases * 4, PairedPolicy(), 0.0045).grade for cases in (fell, [*fell, *rose])]
+    assert grades == ["moderate", "weak"]
+
+
+@pytest.mark.parametrize(("after", "outcome"), [(0.9, "promote"), (0.1, "not_yet")])
+def test_wins_that_are_scored_by_another_metric_count_beside_copies(after, outcome):
+    wins = [
+        CaseRound(name, "win", (Replay({"tone": value}),) * 2, (Replay({"tone": 0.9}),) * 2)
+        for name, value in (("w", 0.9), ("v", after))
+    ]
+    found = decide_paired([*copied((1.0,) * 3, 2), *wins], PairedPolicy(), 0.05)
+    assert (found.outcome, found.e_help >= 20.0) == (outcome, True), found
