@@ -57,7 +57,7 @@ def test_e3_the_code_default_is_the_fixed_gate_and_its_bytes_are_what_they_were(
     (record,) = [json.loads(line) for line in (root / "rules.jsonl").read_bytes().splitlines()]
     assert record["trial"].keys().isdisjoint({"policy", "key", "holdout", "digest", "number"})
     seen = json.loads((root / "trials.jsonl").read_bytes().splitlines()[-1])
-    assert seen.keys() == {"kind", "session", "at", "scores", "seen"}
+    assert seen.keys() == {"kind", "session", "at", "scores", "costs", "seen"}
     assert seen["seen"] == {rule.id: {"breached": False, "exposure": "shown"}}
 
 

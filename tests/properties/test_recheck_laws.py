@@ -112,6 +112,8 @@ class Promoted(RuleBasedStateMachine):
 
     @invariant()
     def a_fresh_fold_and_one_of_every_line_twice_say_the_same(self) -> None:
+        for process in self.processes:
+            process._rounds.drain(30)
         known = self.processes[0].rules
         fresh = self.opened(rule_holdout_active=0.3)
         try:

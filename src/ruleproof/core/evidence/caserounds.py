@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
@@ -12,6 +12,7 @@ from ruleproof.core.evidence.effects import EffectRow
 from ruleproof.core.evidence.exact import sign_test
 from ruleproof.core.evidence.grade import chance_of_evidence
 from ruleproof.core.evidence.intervals import welch
+from ruleproof.core.evidence.missing import FILLS
 from ruleproof.core.evidence.permutation import BlockBet
 from ruleproof.errors import Refused
 
@@ -46,8 +47,12 @@ class MetricRounds:
         self.single: dict[str, BlockBet] = {}
         self.cases: dict[str, tuple[CaseKind, list[float], list[float]]] = {}
         self.payoffs = Payoffs(1.0)
+        self._seen: list[tuple[CaseRound, Sequence[float], Sequence[float]]] = []
+        self._lacking = False
 
     def add(self, case: CaseRound, treated: Sequence[float], control: Sequence[float]) -> None:
+        self._seen.append((case, treated, control))
+        self._lacking |= len(treated) < len(case.treated) or len(control) < len(case.control)
         self.all.add(treated, control)
         if case.kind == "win":
             self.wins.add(treated, control)
@@ -75,6 +80,22 @@ class MetricRounds:
         moved = [(one[0], other[0]) for one, other in arms]
         rose, fell = sum(one > other for one, other in moved), sum(one < other for one, other in moved)
         return rose, fell, sum(one == other < 1.0 for one, other in moved)
+
+    def versions(self) -> Iterator[MetricRounds]:
+        """This, and where replays lack a value, what it would be had all of those been 0, and had all been 1."""
+        yield self
+        for fill in FILLS if self._lacking else ():
+            filled = MetricRounds(self._effects, self._places)
+            for case, treated, control in self._seen:
+                lost = len(case.treated) - len(treated), len(case.control) - len(control)
+                filled.add(case, [*treated, *[fill] * lost[0]], [*control, *[fill] * lost[1]])
+            yield filled
+
+    def suspected(self, bar: float) -> list[str]:
+        """The single cases in which it fell with an e-value of at least `bar`, whatever is missing."""
+        fell = [case for case, bet in self.single.items() if bet.e_down >= bar]
+        versions = tuple(self.versions()) if fell else ()
+        return [case for case in fell if all(version.single[case].e_down >= bar for version in versions)]
 
     @property
     def chance_of_harm(self) -> float:

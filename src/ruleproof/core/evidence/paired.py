@@ -206,7 +206,7 @@ class PairedState:
         if copied is None:
             return chance, ""
         failures = sum(kind == "failure" for kind, _, _ in target.cases.values())
-        return max(chance, sign_test(*copied[:2])), f"{failures} failures"
+        return max(chance, sign_test(*copied[:2]), self._jolted()), f"{failures} failures"
 
     def look(self, level: float) -> Outcome:
         """The outcome that `verdict` would give, and nothing else."""
@@ -274,13 +274,16 @@ def _harm(
     others = len(metrics) - 1
     target_bar = (2.0 if others else 1.0) / policy.harm_level
     bars = {name: target_bar if name == target else 2.0 * others / policy.harm_level for name in metrics}
-    harmed = tuple(name for name, known in metrics.items() if known.e_harm >= bars[name])
-    suspected = tuple(
-        f"{name} in {case}"
-        for name, known in metrics.items()
-        for case, bet in known.single.items()
-        if bet.e_down >= 1.0 / policy.harm_level
-    )
+
+    def fell(name: str, known: MetricRounds) -> bool:
+        """Another metric must have fallen whatever is missing: it may be there only where a replay went well."""
+        if known.e_harm < bars[name]:
+            return False
+        return name == target or all(version.e_harm >= bars[name] for version in known.versions())
+
+    harmed = tuple(name for name, known in metrics.items() if fell(name, known))
+    bar = 1.0 / policy.harm_level
+    suspected = tuple(f"{name} in {case}" for name, known in metrics.items() for case in known.suspected(bar))
     return harmed, suspected
 
 
