@@ -338,3 +338,19 @@ def test_the_harm_level_is_shared_by_all_other_metrics():
         seen.add((e_down >= 40.0) + (e_down >= 400.0))
         assert ("falls" in verdict.harmed) == (e_down >= 400.0)
     assert seen == {0, 1, 2}
+
+
+def test_the_chance_of_a_harm_is_that_of_all_metrics_that_could_have_shown_it():
+    chance = random.Random(3)
+    made = [
+        replace(
+            one,
+            metrics={
+                f"m{k}": float(chance.random() < (0.2 if k == 0 and one.arm == "shown" else 0.7)) for k in range(10)
+            },
+        )
+        for one in units(300, 0.5, 0.5)
+    ]
+    found = decide(made, POLICY, 0.05)
+    e_down = next(row.e_down for row in found.rows if row.name == "m0")
+    assert found.harmed == ("m0",) and found.chance == pytest.approx(20.0 / e_down)

@@ -225,7 +225,7 @@ def test_treated_replays_that_keep_crashing_hold_a_promotion_up():
     ]  # fmt: skip
     verdict = decide_paired(crashing, POLICY, 0.05)
     assert verdict.e_help >= 20
-    assert (verdict.outcome, verdict.suspected) == ("not_yet", (UNEVEN,))
+    assert verdict.outcome == "not_yet" and UNEVEN in verdict.suspected
     assert any("differ between the arms" in reason for reason in verdict.reasons)
 
 
@@ -297,10 +297,72 @@ def test_copies_that_fall_retire_and_the_grade_is_that_of_the_cases(fell, grade,
     assert said in " ".join(found.reasons)
 
 
-def test_repeats_that_differ_at_all_are_no_copies():
-    rounds = [case for _ in range(4) for case in copied((1.0, 0.2, 0.2))]
-    lively = CaseRound("c1", "failure", (Replay({"outcome": 0.3}),), (Replay({"outcome": 0.2}),))
-    assert COPIES not in decide_paired([*rounds, lively], PairedPolicy(), 0.0045).suspected
+def jolted(seed: int, chance: random.Random, *, flips: float, noisy: int, turn: bool, pairs: int) -> list[CaseRound]:
+    """Up to four rounds of 3 failures and 2 wins of a rule that turns each answer with chance 0.2, and nothing else.
+
+    `flips`: chance that a repeat differs from its case; `noisy`: failures that pass by 0.3 in both arms; `turn`: the
+    prompt of both arms changes after the first round; `pairs`: repeats of the last failure.
+    """
+
+    def arm(value: float, repeats: int) -> tuple[Replay, ...]:
+        return tuple(Replay({"outcome": abs(value - (chance.random() < flips))}) for _ in range(repeats))
+
+    cases, before = [], [0.0, 0.0, 0.0, 1.0, 1.0]
+    for round_ in range(4):
+        if turn and round_ == 1:
+            before = [abs(value - (chance.random() < 0.2)) for value in before]
+        if round_ == 0 or (turn and round_ == 1):
+            after = [abs(value - (chance.random() < 0.2)) for value in before]
+        for place in range(5):
+            kind, repeats = ("failure" if place < 3 else "win"), pairs if place == 2 else 5
+            arms = [arm(after[place], repeats), arm(before[place], repeats)]
+            if place < noisy:
+                arms = [tuple(Replay({"outcome": float(chance.random() < 0.3)}) for _ in range(5)) for _ in arms]
+            cases.append(CaseRound(f"c{place}", kind, *arms))  # type: ignore[arg-type]
+    return cases
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        {"flips": 0.0},
+        {"flips": 0.01},
+        {"flips": 0.03},
+        {"noisy": 1},
+        {"turn": True},
+        {"pairs": 1},
+    ],
+    ids=str,
+)
+def test_copies_are_told_case_by_case_and_round_by_round(agent):
+    """One repeat, one case or one changed prompt that differs does not let the others count as draws."""
+    chance, promoted = random.Random(8), 0
+    for seed in range(150):
+        state = PairedState(PairedPolicy())
+        for number, one in enumerate(
+            jolted(seed, chance, **{"flips": 0.0, "noisy": 0, "turn": False, "pairs": 5, **agent}), 1
+        ):
+            state.add(one)
+            if number % 5 == 0 and (outcome := state.look(0.0045)) in ("promote", "retire"):
+                promoted += outcome == "promote"
+                break
+    assert promoted <= 150 * 0.06
+
+
+def test_wins_that_cannot_fall_are_no_evidence_beside_copies():
+    """They lack the target, or fail without the rule too."""
+    other = [CaseRound(n, "win", (Replay({"tone": 0.9}),) * 2, (Replay({"tone": 0.9}),) * 2) for n in "vw"]
+    lost = [replace(case, kind="win", control=case.treated) for case in copied((0.0, 0.0), 2, "w")]
+    for wins in (other, lost):
+        found = decide_paired([*copied((1.0,) * 3, 2), *wins], PairedPolicy(), 0.05)
+        assert found.e_help >= 20.0 and found.suspected == (COPIES,)
+
+
+def test_failures_whose_repeats_vary_suffice_beside_copies():
+    chance = random.Random(1)
+    vary = [case(f"v{n}", noisy(chance, 0.7, 0.15, 5), noisy(chance, 0.3, 0.15, 5)) for n in range(3)]
+    found = decide_paired([*copied((1.0,)), *vary], PairedPolicy(), 0.0045)
+    assert found.outcome == "promote" and found.chance <= 0.0045, found
 
 
 def test_a_useless_rule_that_jolts_a_steady_agent_is_rarely_promoted():
@@ -342,8 +404,8 @@ def test_replays_without_a_score_cannot_be_what_promotes(filled):
 
 @pytest.mark.parametrize(("missing", "outcome"), [(0, "promote"), (2, "inconclusive")])
 def test_planned_pairs_promote_nothing_that_replays_without_a_score_could_undo(missing, outcome):
-    treated = tuple(Replay({"outcome": 1.0}) for _ in range(5)) + (Replay(),) * missing
-    control = tuple(Replay({"outcome": value}) for value in (0.0,) * 5 + (1.0,) * missing)
+    treated = tuple(Replay({"outcome": value}) for value in (1.0, 0.8, 0.9, 0.7, 0.95)) + (Replay(),) * missing
+    control = tuple(Replay({"outcome": value}) for value in (0.0, 0.2, 0.1, 0.3, 0.05, *(1.0,) * missing))
     wins = [case(f"w{place}", [1.0, 0.9], [1.0, 0.9], "win") for place in range(2)]
     varied = case("f1", [0.4, 0.5], [0.4, 0.5])
     rounds = [CaseRound("f0", "failure", treated, control), varied, *wins]
@@ -377,16 +439,6 @@ def test_cases_that_rose_count_against_the_grade_of_a_harm_that_is_seen_in_copie
     rose = [replace(case, kind="win") for case in copied((1.0,) * 2, name="v")]
     grades = [decide_paired(cases * 4, PairedPolicy(), 0.0045).grade for cases in (fell, [*fell, *rose])]
     assert grades == ["moderate", "weak"]
-
-
-@pytest.mark.parametrize(("after", "outcome"), [(0.9, "promote"), (0.1, "not_yet")])
-def test_wins_that_are_scored_by_another_metric_count_beside_copies(after, outcome):
-    wins = [
-        CaseRound(name, "win", (Replay({"tone": value}),) * 2, (Replay({"tone": 0.9}),) * 2)
-        for name, value in (("w", 0.9), ("v", after))
-    ]
-    found = decide_paired([*copied((1.0,) * 3, 2), *wins], PairedPolicy(), 0.05)
-    assert (found.outcome, found.e_help >= 20.0) == (outcome, True), found
 
 
 def lively(seed: int, better: float, worse: float = 0.0) -> PairedState:

@@ -17,7 +17,7 @@ from typing import Literal
 from ruleproof.core.evidence.betting import EFFECTS
 from ruleproof.core.evidence.effects import EffectRow, cost_row, dropout_evidence, metric_row, price_sentences
 from ruleproof.core.evidence.forecast import forecast_sessions
-from ruleproof.core.evidence.grade import Grade, chance_of_evidence, grade_of_evidence
+from ruleproof.core.evidence.grade import Grade, chance_of_evidence, grade_of_chance
 from ruleproof.core.evidence.missing import least_of_sessions
 from ruleproof.core.evidence.stream import Arm, ArmCount, CostStream, Stream
 from ruleproof.errors import Refused
@@ -207,7 +207,8 @@ class AnytimeState:
             outcome = "inconclusive"
         else:
             outcome = "not_yet"
-        strongest = max((row.e_down for row in rows if row.name in harmed), default=self.e_help)
+        chance = min((self._chance_of_harm(row, metric) for row in rows if row.name in harmed), default=None)
+        chance = chance_of_evidence(self.e_help) if chance is None else chance
         needed = self._needed(level) if outcome == "not_yet" and lost_evenly and whole else None
         reasons = self._reasons(outcome, level, harmed, interval, needed, lost_evenly, whole)
         return AnytimeVerdict(
@@ -221,8 +222,8 @@ class AnytimeState:
             coverage=policy.coverage,
             e_help=self.e_help,
             e_harm=self.e_harm,
-            chance=chance_of_evidence(strongest),
-            grade=grade_of_evidence(strongest),
+            chance=chance,
+            grade=grade_of_chance(chance),
             units_needed=needed,
             harmed=harmed,
             rows=rows,
@@ -241,6 +242,12 @@ class AnytimeState:
             if stream.bet.e_down >= bar * others and self._least(name) >= bar * others:
                 named.append(name)
         return tuple(named)
+
+    def _chance_of_harm(self, row: EffectRow, target: str) -> float:
+        """Upper bound on the chance that a useless rule shows this much harm in any metric: others share a half."""
+        others = len(self._metrics)
+        share = (2.0 if others else 1.0) if row.name == target else 2.0 * others
+        return min(1.0, share * chance_of_evidence(row.e_down))
 
     def _least(self, name: str | None) -> float:
         """The e-value of the help of the target (None), or of the harm of another metric, that holds whatever is

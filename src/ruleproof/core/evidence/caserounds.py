@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from types import MappingProxyType
 from typing import Literal
 
@@ -18,6 +20,8 @@ from ruleproof.errors import Refused
 
 CaseKind = Literal["failure", "win"]
 _NOTHING: Mapping[str, float] = MappingProxyType({})
+AGREE, FLAT = 0.9, 0.02
+"""Repeats hardly differ where this share is the same, or where their mean distance from their median is this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +74,32 @@ class MetricRounds:
         alone = sum(bet.e_down for bet in self.single.values()) + self._places - len(self.single)
         return (self.all.e_down + self.wins.e_down + alone / self._places) / 3.0
 
-    def copied(self, *kinds: CaseKind) -> tuple[int, int, int] | None:
-        """(cases of these kinds that rose, that fell, that could rise and did not) where every repeat is a copy in its
-        arm; None where repeats differ, or there is no such case.
+    def steady(self, *kinds: CaseKind) -> dict[str, tuple[int, float]]:
+        """Of the cases of these kinds whose repeats hardly differ within an arm of a round: (1 rose, -1 fell, 0
+        neither; its mean without the candidate). Their repeats are copies, or nearly: one case is one observation.
+
+        Hardly: `AGREE` of them are the same, or their mean distance from their median is at most `FLAT`. A case that
+        never had two repeats in an arm is left out.
         """
-        arms = [(treated, control) for kind, treated, control in self.cases.values() if kind in kinds]
-        if not arms or any(len(arm) < 2 or min(arm) != max(arm) for pair in arms for arm in pair):
-            return None
-        moved = [(one[0], other[0]) for one, other in arms]
-        rose, fell = sum(one > other for one, other in moved), sum(one < other for one, other in moved)
-        return rose, fell, sum(one == other < 1.0 for one, other in moved)
+        rounds: dict[str, list[Sequence[float]]] = {}
+        for case, treated, control in self._seen:
+            rounds.setdefault(case.case_id, []).extend(arm for arm in (treated, control) if len(arm) > 1)
+        found = {}
+        for name, (kind, treated, control) in self.cases.items():
+            if kind not in kinds or not rounds[name]:
+                continue
+            away = [abs(value - median(arm)) for arm in rounds[name] for value in arm]
+            spread, before = sum(away) / len(away), sum(control) / len(control)
+            moved = sum(treated) / len(treated) - before
+            same = sum(Counter(arm).most_common(1)[0][1] for arm in rounds[name])
+            if spread <= FLAT or same >= AGREE * len(away):
+                found[name] = (0 if abs(moved) <= 2.0 * spread else 1 if moved > 0.0 else -1), before
+        return found
+
+    @property
+    def copied(self) -> bool:
+        """Whether every case is steady."""
+        return bool(self.cases) and len(self.steady("failure", "win")) == len(self.cases)
 
     def versions(self) -> Iterator[MetricRounds]:
         """This, and where replays lack a value, what it would be had all of those been 0, and had all been 1."""
@@ -100,8 +120,11 @@ class MetricRounds:
     @property
     def chance_of_harm(self) -> float:
         """Upper bound on the chance that a rule which lowers nothing shows this much: of copies, by their cases."""
-        chance, copied = chance_of_evidence(self.e_harm), self.copied("failure", "win")
-        return max(chance, sign_test(copied[1], copied[0])) if copied else chance
+        chance = chance_of_evidence(self.e_harm)
+        if not self.copied:
+            return chance
+        moved = [way for way, _ in self.steady("failure", "win").values()]
+        return max(chance, sign_test(moved.count(-1), moved.count(1)))
 
     def row(self, name: str, coverage: float) -> EffectRow:
         treated = [value for _, values, _ in self.cases.values() for value in values]

@@ -25,8 +25,3 @@ def grade_of_chance(chance: float) -> Grade:
 def chance_of_evidence(e_value: float) -> float:
     """Upper bound on the chance that a useless rule ever reaches this e-value: min(1, 1 / e)."""
     return 1.0 if e_value <= 1.0 else 1.0 / e_value
-
-
-def grade_of_evidence(e_value: float) -> Grade:
-    """The grade for an e-value >= 0."""
-    return grade_of_chance(chance_of_evidence(e_value))

@@ -4,10 +4,10 @@ Only what differs between the two arms of one round counts, so regression to the
 candidates and an outage cancel. A drop counts as a regression when it is beyond the noise that this metric shows
 between replays of one case. A round is judged whole; repeats that are run later are a new round.
 
-Where all replays of a failure agree within each arm, as at temperature 0, repeats are copies. Then a rule that merely
-jolts the agent can turn a captured failure for good, so the cases must also show that a text which turns answers either
-way would hardly have mended as many failures and broken as few wins (`exact.jolt_chance`); the grade is that of the
-cases.
+Where the replays of a case hardly differ within each arm, as at temperature 0, repeats are copies. Then a rule that
+merely jolts the agent can turn a captured failure for good, so those cases must also show that a text which turns
+answers either way would hardly have mended as many failures and broken as few wins (`exact.jolt_chance`), unless the
+other cases suffice; the grade is that of the cases.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Outcome = Literal["promote", "retire", "inconclusive", "not_yet"]
 UNEVEN = "replays without a score, which differ between the arms"
 """Among `suspected` where what is left of the replays is no fair comparison."""
 COPIES = "repeats that are copies"
-"""Among `suspected` where every repeat of a case gave the same in each arm, and a text that turns answers either way
-would have come as far with a chance above `JOLT_LEVEL`."""
+"""Among `suspected` where the repeats of cases that rose hardly differ, and a text that turns answers either way would
+have come as far with a chance above `JOLT_LEVEL`."""
 JOLT_LEVEL = 0.05
 LACKING = "replays without a score, which could undo it"
 """Among `suspected` where the help would be gone if all replays without a score had failed, or all had passed."""
@@ -102,6 +102,7 @@ class PairedState:
         self._scored = BlockBet(policy.effects)
         self._payoffs = Payoffs(1.0)
         self._pairs: list[float] = []
+        self._cases: list[str] = []
         self._arms: list[Arms] = []
         self._unusable = 0
 
@@ -119,8 +120,9 @@ class PairedState:
         if self._policy.planned_pairs:
             return 1.0
         harmed, suspected = self._harm(1.0)
-        copied = self._metrics[self._target].copied("failure") is not None
-        return min(self.e_help, 1.0) if harmed or suspected or copied else self._least()
+        if harmed or suspected:
+            return min(self.e_help, 1.0)
+        return min(self._least(), self._e_lively) if self._jolted() else self._least()
 
     @property
     def pairs(self) -> int:
@@ -144,6 +146,7 @@ class PairedState:
         treated, control = arms.get(self._target, ([], []))
         self._scored.add(scored(case.treated, treated), scored(case.control, control))
         if case.kind == "failure":
+            self._cases.append(case.case_id)
             self._arms.append((treated, len(case.treated), control, len(case.control)))
         if not treated or not control:
             self._unusable += 1
@@ -160,7 +163,7 @@ class PairedState:
         harmed, suspected = _harm(self._metrics, self._policy, self._target)
         if max(self._scored.e_up, self._scored.e_down) >= 2.0 / self._policy.harm_level:
             suspected = (*suspected, UNEVEN)
-        if self._jolted() > JOLT_LEVEL:
+        if self._jolted() > JOLT_LEVEL and self._e_lively < 1.0 / level:
             suspected = (*suspected, COPIES)
         undone = self.e_help >= 1.0 / level > self._least()
         if self._policy.planned_pairs:
@@ -178,35 +181,44 @@ class PairedState:
         return any(len(one) < of_one or len(other) < of_other for one, of_one, other, of_other in self._arms)
 
     def _jolted(self) -> float:
-        """`jolt_chance` of the cases where repeats are copies, else 0."""
-        copied = self._metrics[self._target].copied("failure")
-        if copied is None:
+        """`jolt_chance` of the steady cases, 0 where none of them rose. A win counts if it has the target and can
+        fall.
+        """
+        target = self._metrics[self._target]
+        failures = [way for way, before in target.steady("failure").values() if way or before < 1.0]
+        wins = [way for way, before in target.steady("win").values() if before > 0.0]
+        if 1 not in failures:
             return 0.0
-        wins = {
-            (name, case): min(control) > max(treated)
-            for name, known in self._metrics.items()
-            for case, (kind, treated, control) in known.cases.items()
-            if kind == "win"
-        }
-        fallen = {case for (_, case), fell in wins.items() if fell}
-        return jolt_chance(copied[0], sum(copied), len(fallen), len({case for _, case in wins}))
+        return jolt_chance(failures.count(1), len(failures), wins.count(-1), len(wins))
+
+    @property
+    def _e_lively(self) -> float:
+        """The e-value of help of the failures that are not steady."""
+        steady, bet = self._metrics[self._target].steady("failure"), BlockBet(self._policy.effects)
+        for case, (treated, _, control, _) in zip(self._cases, self._arms, strict=True):
+            if case not in steady:
+                bet.add(treated, control)
+        return bet.e_up
 
     def _chance(self, outcome: Outcome, exact_p: float, harmed: tuple[str, ...]) -> tuple[float, str]:
         """(upper bound on the chance that a useless rule would have come this far, what copies tell of: "" = none)."""
         if harmed:
-            worst = min((self._metrics[name] for name in harmed), key=lambda known: known.chance_of_harm)
-            copied = worst.copied("failure", "win")
+            others = len(self._metrics) - 1
+            share = {name: (2 * others if name != self._target else 2 if others else 1) for name in harmed}
+            chances = {name: min(1.0, share[name] * self._metrics[name].chance_of_harm) for name in harmed}
+            worst = self._metrics[min(harmed, key=lambda name: chances[name])]
+            fell = [way for way, _ in worst.steady("failure", "win").values()].count(-1)
             cases = "1 case" if len(worst.cases) == 1 else f"{len(worst.cases)} cases"
-            return worst.chance_of_harm, f"{cases}, of which {copied[1]} fell" if copied else ""
+            return min(chances.values()), f"{cases}, of which {fell} fell" if worst.copied else ""
         chance = chance_of_evidence(self.e_help)
         if self._policy.planned_pairs:
             chance = exact_p if outcome != "not_yet" else 1.0
-        target = self._metrics[self._target]
-        copied = target.copied("failure")
-        if copied is None:
+        moved = [way for way, _ in self._metrics[self._target].steady("failure").values()]
+        if 1 not in moved:
             return chance, ""
-        failures = sum(kind == "failure" for kind, _, _ in target.cases.values())
-        return max(chance, sign_test(*copied[:2]), self._jolted()), f"{failures} failures"
+        by_cases = max(chance, sign_test(moved.count(1), moved.count(-1)), self._jolted())
+        lively = 1.0 if self._policy.planned_pairs else max(chance, chance_of_evidence(self._e_lively))
+        return min(by_cases, lively), f"{len(moved)} failures" if by_cases <= lively else ""
 
     def look(self, level: float) -> Outcome:
         """The outcome that `verdict` would give, and nothing else."""
@@ -235,7 +247,7 @@ class PairedState:
         blocks = [(len(treated), len(control)) for treated, _, control, _ in self._arms if treated and control]
         reasons = _reasons(policy, outcome, level, self.e_help, exact_p, harmed, suspected, needed, interval, blocks)
         if copies and outcome in ("promote", "retire"):
-            reasons += (f"Every repeat of a case gave the same: this is evidence about {copies}.",)
+            reasons += (f"The repeats of a case hardly differ: this is evidence about {copies}.",)
         return PairedVerdict(
             outcome=outcome,
             reasons=(*reasons, *price_sentences(rows, outcome in ("retire", "inconclusive"))),
@@ -348,7 +360,7 @@ def _reasons(
         said.append("No outcome of so few replays could have decided it: repeat the cases more often.")
     if COPIES in suspected and outcome != "retire":
         said.append(
-            "Every repeat of a case gave the same, so only cases count, and so few may have turned because the prompt "
+            "The repeats of a case hardly differ, so only cases count, and so few may have turned because the prompt "
             "changed at all: it takes three mended failures of three beside two wins that hold, or more of both, or "
             "replays of an agent whose answers vary."
         )
