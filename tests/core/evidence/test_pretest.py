@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ruleproof.core.evidence.grade import chance_of_evidence, grade_of_chance, grade_of_evidence
+from ruleproof.core.evidence.grade import chance_of_evidence, grade_of_chance
 from ruleproof.core.evidence.pretest import (
     beta_binomial_pmf,
     false_promotion_chance,
@@ -88,7 +88,7 @@ def test_the_graded_replay_gate_agrees_with_simulation():
 def test_grades_follow_the_chance_and_evidence_is_graded_by_its_worst_chance():
     grades = [grade_of_chance(chance) for chance in (0.0, 0.01, 0.011, 0.05, 0.2, 0.21, 1.0)]
     assert grades == ["strong", "strong", "moderate", "moderate", "weak", "none", "none"]
-    assert [grade_of_evidence(e) for e in (100.0, 99.0, 20.0, 5.0, 4.9, 0.0)] == [
+    assert [grade_of_chance(chance_of_evidence(e)) for e in (100.0, 99.0, 20.0, 5.0, 4.9, 0.0)] == [
         "strong", "moderate", "moderate", "weak", "none", "none",
     ]  # fmt: skip
     assert chance_of_evidence(0.0) == 1.0
