@@ -197,10 +197,12 @@ def graded_sessions(spec: dict[str, float], repeats: int, uniform: Callable[[], 
             value = min(1.0, max(0.0, chance.gauss(0.5 + (spec["effect"] if shown else 0.0), spec["sd"])))
             state.add(Unit(str(at), "shown" if shown else "withheld", value))
             if max(state.e_help, state.e_harm) >= 20:
-                promoted += state.e_help >= 20
-                retired += state.e_help < 20
-                decided.append(at)
-                break
+                outcome = state.verdict(0.05).outcome
+                if outcome in ("promote", "retire"):
+                    promoted += outcome == "promote"
+                    retired += outcome == "retire"
+                    decided.append(at)
+                    break
     return Tally(repeats, promoted, retired, tuple(decided))
 
 

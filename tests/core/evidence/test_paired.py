@@ -350,12 +350,23 @@ def test_copies_are_told_case_by_case_and_round_by_round(agent):
 
 
 def test_wins_that_cannot_fall_are_no_evidence_beside_copies():
-    """They lack the target, or fail without the rule too."""
-    other = [CaseRound(n, "win", (Replay({"tone": 0.9}),) * 2, (Replay({"tone": 0.9}),) * 2) for n in "vw"]
+    """They fail without the rule too, or vary by themselves."""
+    chance = random.Random(3)
     lost = [replace(case, kind="win", control=case.treated) for case in copied((0.0, 0.0), 2, "w")]
-    for wins in (other, lost):
+    vary = [case(name, noisy(chance, 0.7, 0.15, 5), noisy(chance, 0.7, 0.15, 5), "win") for name in "vw"]
+    for wins in (lost, vary):
         found = decide_paired([*copied((1.0,) * 3, 2), *wins], PairedPolicy(), 0.05)
         assert found.e_help >= 20.0 and found.suspected == (COPIES,)
+
+
+@pytest.mark.parametrize(("after", "outcome"), [(0.9, "promote"), (0.1, "not_yet")])
+def test_wins_that_are_scored_by_another_metric_count_beside_copies(after, outcome):
+    wins = [
+        CaseRound(name, "win", (Replay({"tone": value}),) * 2, (Replay({"tone": 0.9}),) * 2)
+        for name, value in (("w", 0.9), ("v", after))
+    ]
+    found = decide_paired([*copied((1.0,) * 3, 2), *wins], PairedPolicy(), 0.05)
+    assert (found.outcome, found.e_help >= 20.0) == (outcome, True), found
 
 
 def test_failures_whose_repeats_vary_suffice_beside_copies():

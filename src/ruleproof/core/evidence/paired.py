@@ -181,15 +181,19 @@ class PairedState:
         return any(len(one) < of_one or len(other) < of_other for one, of_one, other, of_other in self._arms)
 
     def _jolted(self) -> float:
-        """`jolt_chance` of the steady cases, 0 where none of them rose. A win counts if it has the target and can
-        fall.
+        """`jolt_chance` of the steady cases, 0 where none of them rose. A win counts if it is steady and can fall, in the
+        target or, where it lacks that, in any metric.
         """
         target = self._metrics[self._target]
         failures = [way for way, before in target.steady("failure").values() if way or before < 1.0]
-        wins = [way for way, before in target.steady("win").values() if before > 0.0]
         if 1 not in failures:
             return 0.0
-        return jolt_chance(failures.count(1), len(failures), wins.count(-1), len(wins))
+        wins: dict[str, int] = {}
+        for known in (target, *self._metrics.values()):
+            for case, (way, before) in known.steady("win").items():
+                if before > 0.0 and (known is target or case not in target.cases):
+                    wins[case] = min(way, wins.get(case, 1))
+        return jolt_chance(failures.count(1), len(failures), list(wins.values()).count(-1), len(wins))
 
     @property
     def _e_lively(self) -> float:
