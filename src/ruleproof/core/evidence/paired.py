@@ -181,8 +181,8 @@ class PairedState:
         return any(len(one) < of_one or len(other) < of_other for one, of_one, other, of_other in self._arms)
 
     def _jolted(self) -> float:
-        """`jolt_chance` of the steady cases, 0 where none of them rose. A win counts if it is steady and can fall, in the
-        target or, where it lacks that, in any metric.
+        """`jolt_chance` of the steady cases, 0 where none of them rose. A win counts if it is steady and can fall, in
+        the target or, where it lacks that, in any metric.
         """
         target = self._metrics[self._target]
         failures = [way for way, before in target.steady("failure").values() if way or before < 1.0]
