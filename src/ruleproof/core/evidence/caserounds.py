@@ -14,7 +14,7 @@ from ruleproof.core.evidence.effects import EffectRow
 from ruleproof.core.evidence.exact import sign_test
 from ruleproof.core.evidence.grade import chance_of_evidence
 from ruleproof.core.evidence.intervals import welch
-from ruleproof.core.evidence.missing import FILLS
+from ruleproof.core.evidence.missing import filled
 from ruleproof.core.evidence.permutation import BlockBet
 from ruleproof.errors import Refused
 
@@ -88,7 +88,7 @@ class MetricRounds:
         for name, (kind, treated, control) in self.cases.items():
             if kind not in kinds or not rounds[name]:
                 continue
-            away = [abs(value - median(arm)) for arm in rounds[name] for value in arm]
+            away = [abs(value - middle) for arm in rounds[name] for middle in (median(arm),) for value in arm]
             spread, before = sum(away) / len(away), sum(control) / len(control)
             moved = sum(treated) / len(treated) - before
             same = sum(Counter(arm).most_common(1)[0][1] for arm in rounds[name])
@@ -104,12 +104,13 @@ class MetricRounds:
     def versions(self) -> Iterator[MetricRounds]:
         """This, and where replays lack a value, what it would be had all of those been 0, and had all been 1."""
         yield self
-        for fill in FILLS if self._lacking else ():
-            filled = MetricRounds(self._effects, self._places)
-            for case, treated, control in self._seen:
-                lost = len(case.treated) - len(treated), len(case.control) - len(control)
-                filled.add(case, [*treated, *[fill] * lost[0]], [*control, *[fill] * lost[1]])
-            yield filled
+        if not self._lacking:
+            return
+        for blocks in filled((one, len(case.treated), other, len(case.control)) for case, one, other in self._seen):
+            version = MetricRounds(self._effects, self._places)
+            for (case, _, _), (treated, control) in zip(self._seen, blocks, strict=True):
+                version.add(case, treated, control)
+            yield version
 
     def suspected(self, bar: float) -> list[str]:
         """The single cases in which it fell with an e-value of at least `bar`, whatever is missing."""

@@ -34,7 +34,7 @@ def least_of_sessions(units: Iterable[Seen], stream: Callable[[], Stream], *, up
 def least_of_replays(cases: Iterable[Arms], effects: tuple[float, ...]) -> float:
     """The same for the help that replays show."""
     found = []
-    for blocks in _filled(cases):
+    for blocks in filled(cases):
         bet = BlockBet(effects)
         for treated, control in blocks:
             bet.add(treated, control)
@@ -45,13 +45,13 @@ def least_of_replays(cases: Iterable[Arms], effects: tuple[float, ...]) -> float
 def exact_of_replays(cases: Iterable[Arms]) -> float:
     """The larger p of the exact sign test on all their pairs, of the two fillings."""
     found = []
-    for blocks in _filled(cases):
+    for blocks in filled(cases):
         pairs = [one - other for block in blocks for one, other in zip(*block, strict=False)]
         found.append(sign_test(sum(pair > 0.0 for pair in pairs), sum(pair < 0.0 for pair in pairs)))
     return max(found)
 
 
-def _filled(cases: Iterable[Arms]) -> list[list[tuple[list[float], list[float]]]]:
+def filled(cases: Iterable[Arms]) -> list[list[tuple[list[float], list[float]]]]:
     """(treated, control) of each case, under each filling."""
     known = tuple(cases)
     return [

@@ -207,8 +207,7 @@ class PairedState:
     def _chance(self, outcome: Outcome, exact_p: float, harmed: tuple[str, ...]) -> tuple[float, str]:
         """(upper bound on the chance that a useless rule would have come this far, what copies tell of: "" = none)."""
         if harmed:
-            others = len(self._metrics) - 1
-            share = {name: (2 * others if name != self._target else 2 if others else 1) for name in harmed}
+            share = _shares(self._metrics, self._target)
             chances = {name: min(1.0, share[name] * self._metrics[name].chance_of_harm) for name in harmed}
             worst = self._metrics[min(harmed, key=lambda name: chances[name])]
             fell = [way for way, _ in worst.steady("failure", "win").values()].count(-1)
@@ -283,13 +282,17 @@ def decide_paired(
     return state.verdict(level)
 
 
+def _shares(metrics: Mapping[str, MetricRounds], target: str) -> dict[str, float]:
+    """1 over the share of the harm level that each metric has: a half for the target, the rest split by the others."""
+    others = len(metrics) - 1
+    return {name: 2.0 * others if name != target else 2.0 if others else 1.0 for name in metrics}
+
+
 def _harm(
     metrics: Mapping[str, MetricRounds], policy: PairedPolicy, target: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(metrics that fell beyond their noise at the harm level, "metric in case" that look as if they had)."""
-    others = len(metrics) - 1
-    target_bar = (2.0 if others else 1.0) / policy.harm_level
-    bars = {name: target_bar if name == target else 2.0 * others / policy.harm_level for name in metrics}
+    bars = {name: share / policy.harm_level for name, share in _shares(metrics, target).items()}
 
     def fell(name: str, known: MetricRounds) -> bool:
         """Another metric must have fallen whatever is missing: it may be there only where a replay went well."""
